@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"maps"
 	"reflect"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -12,6 +11,8 @@ import (
 	"unicode"
 
 	"github.com/rehearse-dev/rehearse/internal/agent/flow"
+
+	"github.com/rehearse-dev/rehearse/internal/base/text"
 )
 
 // DataMatch compares what a replay has collected with what was collected in the log. Fields and values count as equal
@@ -85,7 +86,7 @@ var days = []string{
 }
 
 // grouped is the comma between thousands. Elsewhere a comma may be a decimal one, which this does not guess.
-var grouped = regexp.MustCompile(`(\d),(\d{3}\b)`)
+var grouped = text.Regexp(`(\d),(\d{3}\b)`)
 
 func normalValue(value any) string {
 	text, isText := value.(string)
@@ -97,7 +98,7 @@ func normalValue(value any) string {
 		text = string(data)
 	}
 	text = strings.Join(strings.Fields(strings.ToLower(text)), " ")
-	if number, err := strconv.ParseFloat(grouped.ReplaceAllString(text, "$1$2"), 64); err == nil {
+	if number, err := strconv.ParseFloat(grouped().ReplaceAllString(text, "$1$2"), 64); err == nil {
 		return strconv.FormatFloat(number, 'g', -1, 64)
 	}
 	for _, layout := range days {

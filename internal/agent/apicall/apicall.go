@@ -136,7 +136,7 @@ func (c *Caller) unreached(ctx context.Context, r flow.Request, u *url.URL, err 
 // filled puts variables of the environment into a header.
 func (c *Caller) filled(value string) (string, error) {
 	var fault error
-	filled := flow.EnvName.ReplaceAllStringFunc(value, func(found string) string {
+	filled := flow.EnvName().ReplaceAllStringFunc(value, func(found string) string {
 		name := found[2 : len(found)-1]
 		set := ""
 		if c.Secret != nil {

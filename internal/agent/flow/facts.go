@@ -66,7 +66,7 @@ func NormalKey(key string) string {
 
 // plainKey reports whether a key is surely its own normal form, as nearly all are.
 func plainKey(key string) bool {
-	return len(key) <= maxFactKey && nodeID.MatchString(key)
+	return len(key) <= maxFactKey && nodeID().MatchString(key)
 }
 
 // keysCollide reports whether two different keys with different values have one normal form, so that one of the two

@@ -130,7 +130,7 @@ const maxNodeID = 80
 // ID must not contain. GetRide:INFORM becomes getride_inform. A valid ID stays unchanged. The ID is "state" when
 // nothing of the name remains.
 func NodeID(state string) string {
-	if len(state) <= maxNodeID && nodeID.MatchString(state) {
+	if len(state) <= maxNodeID && nodeID().MatchString(state) {
 		return state
 	}
 	var id strings.Builder

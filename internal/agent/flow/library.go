@@ -5,12 +5,13 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/rehearse-dev/rehearse/internal/base/source"
+
+	"github.com/rehearse-dev/rehearse/internal/base/text"
 )
 
 // Library holds the flows that a context may refer to. It is immutable and safe for concurrent use.
@@ -155,14 +156,14 @@ func (l *Library) names() []string {
 	return names
 }
 
-var notSlug = regexp.MustCompile(`[^a-z0-9_-]+`)
+var notSlug = text.Regexp(`[^a-z0-9_-]+`)
 
 // Slug returns the form of an ID that a reference can contain: lower case, with _ for other characters.
 func Slug(id string) string {
-	if nodeID.MatchString(id) { // nearly all are; spares the search and copy
+	if nodeID().MatchString(id) { // nearly all are; spares the search and copy
 		return id
 	}
-	return notSlug.ReplaceAllString(strings.ToLower(id), "_")
+	return notSlug().ReplaceAllString(strings.ToLower(id), "_")
 }
 
 // major returns the number that a version starts with; 0 when it has none.

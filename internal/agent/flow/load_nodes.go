@@ -2,12 +2,13 @@ package flow
 
 import (
 	"fmt"
-	"regexp"
 
 	"github.com/rehearse-dev/rehearse/internal/base/source"
+
+	"github.com/rehearse-dev/rehearse/internal/base/text"
 )
 
-var nodeID = regexp.MustCompile(`^[a-z0-9_]+$`)
+var nodeID = text.Regexp(`^[a-z0-9_]+$`)
 
 // flowKeys are the keys of flows of both kinds.
 type flowKeys struct {
@@ -71,7 +72,7 @@ func (r *reader) node(n source.Node) {
 	if n.Kind != source.Map {
 		return
 	}
-	if n.Has("id") && !nodeID.MatchString(node.ID) {
+	if n.Has("id") && !nodeID().MatchString(node.ID) {
 		n.Field("id").Report("use lower-case letters, digits and _", "node id %q is not a valid name", node.ID)
 	}
 	node.calls, node.alone = keys.Flow, keys.Globals != nil && !*keys.Globals

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"net/url"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -13,6 +12,8 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"github.com/rehearse-dev/rehearse/internal/base/source"
+
+	"github.com/rehearse-dev/rehearse/internal/base/text"
 )
 
 const (
@@ -24,10 +25,10 @@ const (
 )
 
 var (
-	remoteName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
-	headerName = regexp.MustCompile("^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}$")
+	remoteName = text.Regexp(`^[A-Za-z0-9_-]{1,64}$`)
+	headerName = text.Regexp("^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}$")
 	// EnvName is ${NAME} in a header.
-	EnvName = regexp.MustCompile(`\$\{([A-Za-z_][A-Za-z0-9_]*)\}`)
+	EnvName = text.Regexp(`\$\{([A-Za-z_][A-Za-z0-9_]*)\}`)
 	// reservedNames are tools and events of the engine.
 	reservedNames = []any{ProcessNode, fullHistory, searchKnowledge, string(LogEvent)}
 	// ownHeaders are set by whoever sends a request.
@@ -47,7 +48,7 @@ func remotes(n source.Node, tool bool) map[string]*Remote {
 		return all
 	}
 	for name, item := range n.Entries() {
-		if !remoteName.MatchString(name) {
+		if !remoteName().MatchString(name) {
 			item.Report("use at most 64 letters, digits, _ and -", "%q is not a valid name", clip(name, 40))
 		}
 		if slices.Contains(reservedNames, any(name)) {
@@ -118,7 +119,7 @@ type apiKeys struct {
 
 // addressFault says what is wrong with an address; empty for nothing.
 func addressFault(text string) string {
-	u, err := url.Parse(urlField.ReplaceAllString(text, "x"))
+	u, err := url.Parse(urlField().ReplaceAllString(text, "x"))
 	scheme, rest, _ := strings.Cut(text, "://")
 	host, _, _ := strings.Cut(rest, "/")
 	switch {
@@ -137,7 +138,7 @@ func readHeaders(n source.Node) map[string]string {
 	for name, value := range n.Entries() {
 		text := plain(value)
 		switch {
-		case !headerName.MatchString(name), strings.ContainsAny(text, "\r\n\x00"):
+		case !headerName().MatchString(name), strings.ContainsAny(text, "\r\n\x00"):
 			value.Report("write NAME: VALUE", "this is not a header")
 		case slices.Contains(ownHeaders, strings.ToLower(name)):
 			value.Report("leave it out", "the header %s is set by the program", name)
@@ -242,7 +243,7 @@ func (f *Flow) Variables() (names []string) {
 	}
 	for _, remote := range remotes {
 		for _, value := range remote.Headers {
-			for _, found := range EnvName.FindAllStringSubmatch(value, -1) {
+			for _, found := range EnvName().FindAllStringSubmatch(value, -1) {
 				names = append(names, found[1])
 			}
 		}

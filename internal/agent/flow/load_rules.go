@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/rehearse-dev/rehearse/internal/base/source"
+
+	"github.com/rehearse-dev/rehearse/internal/base/text"
 )
 
 // rule reads a transition's condition. {type: model}, and no condition, leave the choice to the model.
@@ -132,12 +134,12 @@ func compile(n source.Node, pattern string, caseSensitive bool) *regexp.Regexp {
 	if err != nil {
 		n.Report("write a Go regular expression (RE2)", "bad pattern: %s",
 			strings.TrimPrefix(err.Error(), "error parsing regexp: "))
-		return nothing
+		return nothing()
 	}
 	return re
 }
 
-var nothing = regexp.MustCompile(`[^\s\S]`)
+var nothing = text.Regexp(`[^\s\S]`)
 
 // values reads one value or a list of them, as texts.
 func values(n source.Node) []string {

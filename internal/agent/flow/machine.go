@@ -5,12 +5,13 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/rehearse-dev/rehearse/internal/base/chat"
+
+	"github.com/rehearse-dev/rehearse/internal/base/text"
 )
 
 // decide moves the conversation by the rules of a state machine. It returns the answer when no model is needed.
@@ -287,7 +288,7 @@ func (t *turn) fields() map[string]string {
 }
 
 // placeholder is {name}, {{ name }} or, in corpora from Python, {name:s}.
-var placeholder = regexp.MustCompile(`\{\{?\s*([\pL\pM\pN_.-]+)(?::[a-z])?\s*\}?\}`)
+var placeholder = text.Regexp(`\{\{?\s*([\pL\pM\pN_.-]+)(?::[a-z])?\s*\}?\}`)
 
 // descriptor returns a node's descriptor with the collected fields in its prompt.
 func (t *turn) descriptor(n *Node) *Descriptor {
@@ -306,8 +307,8 @@ func (t *turn) fill(text string) string {
 	if !t.flow.Machine || !strings.Contains(text, "{") {
 		return text
 	}
-	return placeholder.ReplaceAllStringFunc(text, func(found string) string {
-		name := fieldName(placeholder.FindStringSubmatch(found)[1])
+	return placeholder().ReplaceAllStringFunc(text, func(found string) string {
+		name := fieldName(placeholder().FindStringSubmatch(found)[1])
 		if name == "" {
 			return t.in.LatestUserMessage
 		}

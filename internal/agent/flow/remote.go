@@ -8,12 +8,13 @@ import (
 	"fmt"
 	"maps"
 	"net/url"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/rehearse-dev/rehearse/internal/model/llm"
+
+	"github.com/rehearse-dev/rehearse/internal/base/text"
 )
 
 // ErrCallLimit is why the context of a call ends that took longer than its own Timeout, rather than longer than its
@@ -59,12 +60,12 @@ func (r *Remote) tool() llm.Tool {
 }
 
 // urlField is {field} in an address.
-var urlField = regexp.MustCompile(`\{([\pL\pM\pN_.-]+)\}`)
+var urlField = text.Regexp(`\{([\pL\pM\pN_.-]+)\}`)
 
 // address fills the fields of the URL in, percent-encoded.
 func (r *Remote) address(field fields) (string, error) {
 	var fault error
-	filled := urlField.ReplaceAllStringFunc(r.URL, func(found string) string {
+	filled := urlField().ReplaceAllStringFunc(r.URL, func(found string) string {
 		value, ok := field(NormalKey(found[1 : len(found)-1]))
 		switch {
 		case !ok || value == "":

@@ -39,7 +39,7 @@ func Schema() []byte {
 		rule["if"].(object)["not"] = object{"required": list{"operator"}}
 		return rule
 	}
-	names := object{"pattern": remoteName.String(), "not": object{"enum": reservedNames}}
+	names := object{"pattern": remoteName().String(), "not": object{"enum": reservedNames}}
 	scalar, nullable := list{"string", "number", "boolean"}, list{"string", "number", "boolean", "null"}
 	none := func() object { return object{"type": "array", "maxItems": 0} }
 	defs := object{
@@ -73,7 +73,7 @@ func Schema() []byte {
 		}},
 		"globals":  with(array("option"), object{"maxItems": maxGlobals}),
 		"no_match": object{"required": list{"max", "next"}},
-		"node_id":  object{"type": scalar, "pattern": nodeID.String()},
+		"node_id":  object{"type": scalar, "pattern": nodeID().String()},
 		"next":     object{"type": list{"string", "number", "boolean", "array"}, "items": ref("text")},
 		"node": object{"required": list{"id", "type"}, "allOf": list{
 			when(object{
@@ -104,7 +104,7 @@ func Schema() []byte {
 			},
 		}},
 		"headers": object{
-			"type": "object", "propertyNames": object{"pattern": headerName.String()},
+			"type": "object", "propertyNames": object{"pattern": headerName().String()},
 			"additionalProperties": object{"type": nullable, "pattern": `^[^\r\n\x00]*$`},
 		},
 		"url": object{

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"github.com/rehearse-dev/rehearse/internal/base/text"
 )
 
 // ValueType is the type that an answer must have.
@@ -71,7 +73,7 @@ func (v *Validation) typeProblem(answer string) string {
 			return "That is not a valid e-mail address. Please try again."
 		}
 	case PhoneValue:
-		if !phone.MatchString(answer) || digits(answer) < 6 || digits(answer) > 15 {
+		if !phone().MatchString(answer) || digits(answer) < 6 || digits(answer) > 15 {
 			return "That is not a valid phone number. Please try again."
 		}
 	case DateValue:
@@ -95,7 +97,7 @@ func (v *Validation) typeProblem(answer string) string {
 }
 
 // phone allows the characters that people put between digits; E.164 has at most 15 digits.
-var phone = regexp.MustCompile(`^\+?[0-9 ()./-]+$`)
+var phone = text.Regexp(`^\+?[0-9 ()./-]+$`)
 
 func digits(s string) int {
 	n := 0

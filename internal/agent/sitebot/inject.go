@@ -6,11 +6,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 
 	"github.com/rehearse-dev/rehearse/graph"
 	"github.com/rehearse-dev/rehearse/internal/base/chat"
+
+	"github.com/rehearse-dev/rehearse/internal/base/text"
 )
 
 // UpdateState puts fields into a session's state, through the reducers; with replace the session begins anew with them.
@@ -66,7 +67,7 @@ func (b *Bot) UpdateState(ctx context.Context, siteName, session string, patch j
 }
 
 // hashed matches a fingerprint.
-var hashed = regexp.MustCompile(`^[0-9a-f]{64}$`)
+var hashed = text.Regexp(`^[0-9a-f]{64}$`)
 
 // messageIn returns the last message that a patch gives in words. Only its fingerprint is kept.
 func messageIn(patch json.RawMessage) (text string, ok bool) {
@@ -74,7 +75,7 @@ func messageIn(patch json.RawMessage) (text string, ok bool) {
 		LastInput string `json:"last_input"`
 	}
 	if err := json.Unmarshal(patch, &fields); err != nil || fields.LastInput == "" ||
-		hashed.MatchString(fields.LastInput) {
+		hashed().MatchString(fields.LastInput) {
 		return "", false
 	}
 	return fields.LastInput, true

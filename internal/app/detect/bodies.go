@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -12,6 +11,8 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/eval/target"
 	"github.com/rehearse-dev/rehearse/internal/eval/target/answer"
 	"github.com/rehearse-dev/rehearse/internal/eval/target/curl"
+
+	"github.com/rehearse-dev/rehearse/internal/base/text"
 )
 
 // maxBodies bounds the messages that an agent is sent in search of a body that it takes.
@@ -138,7 +139,7 @@ func (g gap) name() string { return g.path[len(g.path)-1] }
 const maxGaps = 20
 
 // quotedName matches a name in quotes of any kind.
-var quotedName = regexp.MustCompile("['\"`\u2018\u201c]([A-Za-z_][A-Za-z0-9_.-]{0,63})['\"`\u2019\u201d]")
+var quotedName = text.Regexp("['\"`\u2018\u201c]([A-Za-z_][A-Za-z0-9_.-]{0,63})['\"`\u2019\u201d]")
 
 // gapsOf reads what an answer says about the fields of the body: detail[].loc as FastAPI writes it, else a message that
 // quotes one name.
@@ -180,7 +181,7 @@ func gapsOf(body []byte) []gap {
 		texts = []answer.Text{{Text: string(body[:min(len(body), 4096)])}}
 	}
 	for _, t := range texts {
-		for _, found := range quotedName.FindAllStringSubmatch(t.Text, -1) {
+		for _, found := range quotedName().FindAllStringSubmatch(t.Text, -1) {
 			names[found[1]] = true
 		}
 	}
@@ -199,15 +200,15 @@ func gapsOf(body []byte) []gap {
 // bareName matches a text that is nothing but the name of a field, and fieldsKey a key behind which answers list fields
 // that are missing.
 var (
-	bareName  = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.-]{0,63}$`)
-	fieldsKey = regexp.MustCompile(`(?i)missing|required|field|param|property|pointer`)
+	bareName  = text.Regexp(`^[A-Za-z_][A-Za-z0-9_.-]{0,63}$`)
+	fieldsKey = text.Regexp(`(?i)missing|required|field|param|property|pointer`)
 )
 
 // namedGaps reads an answer that lists the names of missing fields without words around them, such as {"missing":
 // ["payload.text"]}.
 func namedGaps(texts []answer.Text) (gaps []gap) {
 	for _, t := range texts {
-		if len(gaps) < maxGaps && fieldsKey.MatchString(t.Path) && bareName.MatchString(t.Text) {
+		if len(gaps) < maxGaps && fieldsKey().MatchString(t.Path) && bareName().MatchString(t.Text) {
 			gaps = append(gaps, gap{path: strings.Split(t.Text, "."), missing: true})
 		}
 	}

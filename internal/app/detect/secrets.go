@@ -6,12 +6,13 @@ import (
 	"encoding/base64"
 	"fmt"
 	"net/url"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/rehearse-dev/rehearse/internal/base/source"
 	"github.com/rehearse-dev/rehearse/internal/eval/target/curl"
+
+	"github.com/rehearse-dev/rehearse/internal/base/text"
 )
 
 // Variable is a variable of the environment that takes the place of a credential.
@@ -37,7 +38,7 @@ func (p *probing) address(address string) source.Field {
 }
 
 // notName matches what cannot stand in the name of a variable.
-var notName = regexp.MustCompile(`[^A-Z0-9]+`)
+var notName = text.Regexp(`[^A-Z0-9]+`)
 
 // learn gives each credential of a request a variable: AGENT_TOKEN, and by their names those that follow.
 func (p *probing) learn(r curl.Request) {
@@ -50,7 +51,7 @@ func (p *probing) learn(r curl.Request) {
 	for _, s := range secrets {
 		of, name := strings.TrimPrefix(s.Name, "curl "), "AGENT_TOKEN"
 		if len(p.credentials) > 0 {
-			name = "AGENT_" + strings.Trim(notName.ReplaceAllString(strings.ToUpper(of), "_"), "_")
+			name = "AGENT_" + strings.Trim(notName().ReplaceAllString(strings.ToUpper(of), "_"), "_")
 		}
 		taken := func(name string) bool {
 			return slices.ContainsFunc(p.credentials, func(c credential) bool { return c.Name == name })

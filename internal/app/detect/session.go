@@ -4,13 +4,14 @@ import (
 	"bytes"
 	"encoding/json"
 	"net/http"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/rehearse-dev/rehearse/internal/base/source"
 	"github.com/rehearse-dev/rehearse/internal/eval/target/answer"
 	"github.com/rehearse-dev/rehearse/internal/eval/target/curl"
+
+	"github.com/rehearse-dev/rehearse/internal/base/text"
 )
 
 // Session is where an agent gives the id of a conversation: one of the three.
@@ -110,7 +111,7 @@ var (
 	idNames = []string{
 		"conversation", "session", "thread", "chat", "dialog", "dialogue", "talk", "context", "sid", "cid",
 	}
-	idShape = regexp.MustCompile(`^[A-Za-z0-9_.:-]*[0-9][A-Za-z0-9_.:-]*$`)
+	idShape = text.Regexp(`^[A-Za-z0-9_.:-]*[0-9][A-Za-z0-9_.:-]*$`)
 )
 
 // leastID is how many characters such an id has at least.
@@ -125,7 +126,7 @@ func namesID(name, value string) bool {
 	named := slices.ContainsFunc(idNames, func(n string) bool {
 		return lower == n || lower == n+"id" || lower == n+"uuid" || lower == n+"key"
 	})
-	return named && len(value) >= leastID && idShape.MatchString(value)
+	return named && len(value) >= leastID && idShape().MatchString(value)
 }
 
 // idInBody finds an id under a name of one, the nearest to the root first.

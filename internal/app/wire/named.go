@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -78,7 +77,7 @@ func (s *shared) NamesAddress(who, address string) {
 const maxAddress = 200
 
 // writtenAddress matches an address that stands at the end of a text, such as a target's short form.
-var writtenAddress = regexp.MustCompile(`^\S*?((?:https?|wss?)://\S+)$`)
+var writtenAddress = text.Regexp(`^\S*?((?:https?|wss?)://\S+)$`)
 
 // NamesWritten refuses a private address of the process itself that a submitted run spells out. Only a variable may
 // stand for it.
@@ -86,14 +85,14 @@ func (s *shared) NamesWritten(written string) {
 	if s.guard == nil || !strings.Contains(written, "://") {
 		return
 	}
-	found := writtenAddress.FindStringSubmatch(strings.TrimSpace(written))
+	found := writtenAddress().FindStringSubmatch(strings.TrimSpace(written))
 	if found != nil && httpclient.PrivateHost(httpclient.Host(found[1])) && s.guard.Own(found[1]) {
 		s.refusing.address(text.OneLine(text.Address(found[1]), maxAddress))
 	}
 }
 
 // variableName matches what only the name of a variable looks like.
-var variableName = regexp.MustCompile(`^[A-Z][A-Z0-9]*(_[A-Z0-9]+)+$`)
+var variableName = text.Regexp(`^[A-Z][A-Z0-9]*(_[A-Z0-9]+)+$`)
 
 // secretKeys are the keys of configurations that name variables, whatever their values look like.
 func secretKeys() []string {
@@ -110,7 +109,7 @@ func (s *shared) namesIn(v source.Value, key string) {
 	}
 	if v.Kind == source.String {
 		if strings.HasSuffix(key, "_env") && v.Scalar != "" &&
-			(slices.Contains(secretKeys(), key) || variableName.MatchString(v.Scalar)) {
+			(slices.Contains(secretKeys(), key) || variableName().MatchString(v.Scalar)) {
 			s.NamesVariables(v.Scalar)
 		}
 		s.NamesWritten(v.Scalar)

@@ -5,10 +5,11 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
+
+	"github.com/rehearse-dev/rehearse/internal/base/text"
 )
 
 // Exchanges returns a copy of a client that gathers each exchange of a conversation. Without a collector in a request's
@@ -138,7 +139,7 @@ func (x *exchange) end(why string) {
 }
 
 // credential matches the names of headers that hold nothing but credentials.
-var credential = regexp.MustCompile(
+var credential = text.Regexp(
 	`(?i)^(proxy-)?authorization$|^(set-)?cookie$|(^|[-_])(key|token|secret|password|apikey)$`)
 
 // writeHeader writes headers in the order of their names, without the values of credentials: no variable may hold them.
@@ -150,7 +151,7 @@ func writeHeader(out *bytes.Buffer, header http.Header) {
 	slices.Sort(names)
 	for _, name := range names {
 		for _, value := range header[name] {
-			if credential.MatchString(name) {
+			if credential().MatchString(name) {
 				value = "[redacted HEADER]"
 			}
 			fmt.Fprintf(out, "%s: %s\r\n", name, strings.ReplaceAll(value, "\n", " "))

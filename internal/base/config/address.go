@@ -3,8 +3,9 @@ package config
 import (
 	"errors"
 	"net/url"
-	"regexp"
 	"strings"
+
+	"github.com/rehearse-dev/rehearse/internal/base/text"
 )
 
 // TargetKeyEnv is the environment variable with the key of targets that have an address of their own. TargetURLEnv is
@@ -15,11 +16,11 @@ const (
 )
 
 // behindAt matches what can only be an address behind the @ of a model: a URL, or a host with a port.
-var behindAt = regexp.MustCompile(`@(https?://|[^/@:]*:\d{1,5}(/|$))`)
+var behindAt = text.Regexp(`@(https?://|[^/@:]*:\d{1,5}(/|$))`)
 
 // CutAddress splits PROVIDER:MODEL@URL into the model and its address. The address is empty when there is none.
 func CutAddress(name string) (model, address string) {
-	found := behindAt.FindStringIndex(name)
+	found := behindAt().FindStringIndex(name)
 	if found == nil {
 		return name, ""
 	}

@@ -5,17 +5,18 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
-	"regexp"
 	"strings"
 
 	"github.com/rehearse-dev/rehearse/internal/base/source"
+
+	"github.com/rehearse-dev/rehearse/internal/base/text"
 )
 
 // maxEnvFile bounds a file of variables.
 const maxEnvFile = 1 << 20
 
 var (
-	envName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+	envName = text.Regexp(`^[A-Za-z_][A-Za-z0-9_]*$`)
 	escapes = strings.NewReplacer(`\n`, "\n", `\r`, "\r", `\t`, "\t", `\"`, `"`, `\\`, `\`, `\$`, `$`)
 )
 
@@ -49,7 +50,7 @@ func ReadEnvFile(files source.Files, path string) ([]string, error) {
 		}
 		name, value, given := strings.Cut(strings.TrimSpace(strings.TrimPrefix(line, "export ")), "=")
 		name = strings.TrimSpace(name)
-		if !given || !envName.MatchString(name) {
+		if !given || !envName().MatchString(name) {
 			return nil, fmt.Errorf("%s:%d: the line is no NAME=VALUE", path, number)
 		}
 		value, ok := envValue(strings.TrimSpace(value))

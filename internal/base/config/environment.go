@@ -1,18 +1,19 @@
 package config
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/rehearse-dev/rehearse/internal/base/source"
+
+	"github.com/rehearse-dev/rehearse/internal/base/text"
 )
 
 // Environment looks up variables, as os.LookupEnv does.
 type Environment func(name string) (value string, set bool)
 
 // variable matches ${{ NAME }} and ${{ NAME:-fallback }}.
-var variable = regexp.MustCompile(`\$\{\{\s*([A-Za-z_]\w*)\s*(:-[^}]*?)?\s*\}\}`)
+var variable = text.Regexp(`\$\{\{\s*([A-Za-z_]\w*)\s*(:-[^}]*?)?\s*\}\}`)
 
 // unset is a variable that has neither a value nor a fallback, with the path of the text that takes it in.
 type unset struct{ path, name string }
@@ -30,7 +31,7 @@ func (f *filling) value(n source.Node) source.Value {
 	switch v.Kind {
 	case source.String:
 		if strings.Contains(v.Scalar, "${{") {
-			v.Scalar = variable.ReplaceAllStringFunc(v.Scalar, func(found string) string {
+			v.Scalar = variable().ReplaceAllStringFunc(v.Scalar, func(found string) string {
 				return f.variable(found, n.Path())
 			})
 		}
@@ -49,7 +50,7 @@ func (f *filling) value(n source.Node) source.Value {
 }
 
 func (f *filling) variable(found, path string) string {
-	match := variable.FindStringSubmatch(found)
+	match := variable().FindStringSubmatch(found)
 	if value, set := f.env(match[1]); set {
 		return strings.ReplaceAll(value, "{{", `\{{`) // which is plain text to a template
 	}

@@ -2,7 +2,6 @@ package config
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -10,6 +9,8 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/base/source"
 	"github.com/rehearse-dev/rehearse/internal/base/template"
 	"github.com/rehearse-dev/rehearse/internal/base/tool"
+
+	"github.com/rehearse-dev/rehearse/internal/base/text"
 )
 
 // Model is a model of a provider, with its address, limits and prices.
@@ -115,7 +116,7 @@ func (m Model) check(n source.Node) {
 }
 
 // headerName matches the name of a header (RFC 9110, section 5.1).
-var headerName = regexp.MustCompile("^[!#$%&'*+.^_`|~0-9A-Za-z-]+$")
+var headerName = text.Regexp("^[!#$%&'*+.^_`|~0-9A-Za-z-]+$")
 
 // Headers are templates of headers by their names. A nil one takes a header away.
 type Headers map[string]*string
@@ -124,7 +125,7 @@ type Headers map[string]*string
 func (h *Headers) DecodeNode(n source.Node) {
 	*h = Headers{}
 	for name, value := range n.Entries() {
-		if !headerName.MatchString(name) {
+		if !headerName().MatchString(name) {
 			value.Report("write letters, digits and -", "%q is not the name of a header", name)
 		}
 		if value.Kind == source.Null {

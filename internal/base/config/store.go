@@ -3,18 +3,19 @@ package config
 import (
 	"fmt"
 	"path/filepath"
-	"regexp"
 	"strings"
+
+	"github.com/rehearse-dev/rehearse/internal/base/text"
 )
 
 // storeScheme finds the scheme of an address. A single letter is the drive of a path.
-var storeScheme = regexp.MustCompile(`^([A-Za-z][A-Za-z0-9+.-]+):`)
+var storeScheme = text.Regexp(`^([A-Za-z][A-Za-z0-9+.-]+):`)
 
 // Store reads where a store is: sqlite:PATH, a bare path, or postgres://…, which it returns as it is. A relative path
 // starts at dir. The error does not repeat the address, which may hold a password.
 func Store(address, dir string) (path, postgres string, err error) {
 	scheme := ""
-	if found := storeScheme.FindStringSubmatch(address); found != nil {
+	if found := storeScheme().FindStringSubmatch(address); found != nil {
 		scheme = strings.ToLower(found[1])
 	}
 	switch scheme {

@@ -172,17 +172,17 @@ func (f *finder) step(at int, by byte) int {
 	return 0
 }
 
-// text is what can be searched.
-type text interface{ ~string | ~[]byte }
+// stringOrBytes is what can be searched.
+type stringOrBytes interface{ ~string | ~[]byte }
 
 // find returns the spans of secrets in their order. Those that touch the same characters are one.
-func find[T text](f *finder, s T) []span {
+func find[T stringOrBytes](f *finder, s T) []span {
 	spans, _ := search(f, s)
 	return spans
 }
 
 // search is find, and returns where a secret may begin that does not end within s; len(s) when there is none.
-func search[T text](f *finder, s T) (spans []span, open int) {
+func search[T stringOrBytes](f *finder, s T) (spans []span, open int) {
 	open = len(s)
 	if len(f.nodes) == 2 {
 		return nil, open
@@ -245,7 +245,7 @@ func (f *finder) masked(s any, i int) int {
 }
 
 // widened returns the span of a match at i, with the characters of base64 beside it that hold bits of the secret.
-func widened[T text](f *finder, s T, i int, m match) span {
+func widened[T stringOrBytes](f *finder, s T, i int, m match) span {
 	n := f.nodes[m.node]
 	found := span{i, m.end, m.mark}
 	if n.before > 0 && i > 0 && isBase64(s[i-1]) {
@@ -264,7 +264,7 @@ func isBase64(by byte) bool {
 }
 
 // mask replaces spans by their masks.
-func mask[T text](f *finder, s T, spans []span) []byte {
+func mask[T stringOrBytes](f *finder, s T, spans []span) []byte {
 	masked := make([]byte, 0, len(s)+16*len(spans))
 	at := 0
 	for _, found := range spans {

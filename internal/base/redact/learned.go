@@ -3,10 +3,11 @@ package redact
 import (
 	"cmp"
 	"net/url"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode"
+
+	"github.com/rehearse-dev/rehearse/internal/base/text"
 )
 
 const (
@@ -29,19 +30,19 @@ const secretWord = `(?:KEY|TOKEN|SECRET|PASS|PASSWORD|PASSWD|PAT|AUTH|CREDENTIAL
 
 var (
 	// secretName matches the name of a variable that looks like a secret: by a part between underscores, or by its end.
-	secretName = regexp.MustCompile(`(?i)(?:^|_)` + secretWord + `_|` + secretWord + `$`)
+	secretName = text.Regexp(`(?i)(?:^|_)` + secretWord + `_|` + secretWord + `$`)
 	// shown finds ${{ NAME }} in suites and configuration, and ${NAME} in flows.
-	shown = regexp.MustCompile(`\$\{(?:\{\s*([A-Za-z_]\w*)\s*(?::-[^}]*)?\}\}|([A-Za-z_]\w*)\})`)
+	shown = text.Regexp(`\$\{(?:\{\s*([A-Za-z_]\w*)\s*(?::-[^}]*)?\}\}|([A-Za-z_]\w*)\})`)
 	// authority finds the user info of addresses, httpAddress whole addresses with a query.
-	authority   = regexp.MustCompile(`[A-Za-z][A-Za-z0-9+.-]*://([^\s/?#"'<>]*)@`)
-	httpAddress = regexp.MustCompile(`[A-Za-z][A-Za-z0-9+.-]*://[^\s"'<>?]*\?([^\s"'<>#]+)`)
+	authority   = text.Regexp(`[A-Za-z][A-Za-z0-9+.-]*://([^\s/?#"'<>]*)@`)
+	httpAddress = text.Regexp(`[A-Za-z][A-Za-z0-9+.-]*://[^\s"'<>?]*\?([^\s"'<>#]+)`)
 )
 
 // placeholder matches what is no value yet: a placeholder, or a variable, whose value is learned with its name.
-var placeholder = regexp.MustCompile(`^\$?\{\{[^{}]*\}\}$`)
+var placeholder = text.Regexp(`^\$?\{\{[^{}]*\}\}$`)
 
 // isSecretName reports whether the name of a variable looks like that of a secret.
-func isSecretName(name string) bool { return secretName.MatchString(name) }
+func isSecretName(name string) bool { return secretName().MatchString(name) }
 
 // secret is a value and the name in its mask.
 type secret struct {
@@ -120,11 +121,11 @@ func (l *learned) address(text, name string, queries bool) (changed bool) {
 		return false
 	}
 	learn := func(value, fallback string, least int) {
-		if _, known := l.parts[value]; !known && len(value) >= least && !placeholder.MatchString(value) {
+		if _, known := l.parts[value]; !known && len(value) >= least && !placeholder().MatchString(value) {
 			l.parts[value], changed = cmp.Or(name, fallback), true
 		}
 	}
-	for _, found := range authority.FindAllStringSubmatch(text, -1) {
+	for _, found := range authority().FindAllStringSubmatch(text, -1) {
 		user, password, _ := strings.Cut(found[1], ":")
 		user, password = unescaped(user, url.PathUnescape), unescaped(password, url.PathUnescape)
 		learn(password, passwordName, leastNamed)
@@ -139,7 +140,7 @@ func (l *learned) address(text, name string, queries bool) (changed bool) {
 			l.basic[pair], changed = cmp.Or(name, passwordName), true
 		}
 	}
-	for _, found := range httpAddress.FindAllStringSubmatch(text, -1) {
+	for _, found := range httpAddress().FindAllStringSubmatch(text, -1) {
 		isHTTP := strings.HasPrefix(strings.ToLower(found[0]), "http")
 		for pair := range strings.FieldsFuncSeq(found[1], func(r rune) bool { return r == '&' || r == ';' }) {
 			key, value, _ := strings.Cut(pair, "=")

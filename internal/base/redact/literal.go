@@ -1,17 +1,18 @@
 package redact
 
 import (
-	"regexp"
 	"strings"
 
 	"github.com/rehearse-dev/rehearse/internal/base/source"
+
+	"github.com/rehearse-dev/rehearse/internal/base/text"
 )
 
 // headerName is the mask of a credential that a configuration writes out in a header.
 const headerName = "HEADER"
 
 // credentialName matches the names of headers and of parameters whose values are credentials.
-var credentialName = regexp.MustCompile(
+var credentialName = text.Regexp(
 	`(?i)^(proxy-)?authorization$|^cookie$|(^|[-_])(key|token|secret|password|apikey)$`)
 
 // literal learns the credentials that headers and query parameters of a configuration write out. What variables or
@@ -34,7 +35,7 @@ func (l *learned) literal(mapping string, fields []source.Field) (changed bool) 
 	for _, f := range fields {
 		value := strings.TrimSpace(f.Value.Scalar)
 		switch {
-		case f.Value.Kind != source.String || !credentialName.MatchString(f.Name):
+		case f.Value.Kind != source.String || !credentialName().MatchString(f.Name):
 		case strings.EqualFold(f.Name, "cookie"):
 			for pair := range strings.SplitSeq(value, ";") {
 				_, held, _ := strings.Cut(strings.TrimSpace(pair), "=")

@@ -11,7 +11,7 @@ import (
 // match is the longest form found at a place.
 type match struct{ end, mark, node int }
 
-type matcher[T text] struct {
+type matcher[T stringOrBytes] struct {
 	*finder
 	s    T
 	best match

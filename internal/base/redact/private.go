@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"regexp"
+
+	"github.com/rehearse-dev/rehearse/internal/base/text"
 )
 
 // Private takes out of texts what is nobody's business beside secrets: e-mail addresses, phone numbers, and what the
@@ -45,10 +47,10 @@ func (p *Private) text(data []byte) []byte {
 	for _, pattern := range p.patterns {
 		data = replace(data, pattern, patternMask, notEmpty)
 	}
-	data = maskRuns(data, addressRun, func(run []byte) []byte { return replace(run, email, emailMask, notEmpty) })
+	data = maskRuns(data, addressRun, func(run []byte) []byte { return replace(run, email(), emailMask, notEmpty) })
 	return maskRuns(data, numberRun, func(run []byte) []byte {
 		for _, shape := range phones {
-			run = replace(run, shape, phoneMask, isPhone)
+			run = replace(run, shape(), phoneMask, isPhone)
 		}
 		return run
 	})
@@ -182,7 +184,7 @@ func isAt(data []byte) bool {
 }
 
 // email matches e-mail addresses, also those with letters of any alphabet.
-var email = regexp.MustCompile(`(?i)[\p{L}\p{N}][\p{L}\p{N}.!%'*+_~-]*(?:@|%40|\\u0040|&#64;|&#x40;|&commat;)` +
+var email = text.Regexp(`(?i)[\p{L}\p{N}][\p{L}\p{N}.!%'*+_~-]*(?:@|%40|\\u0040|&#64;|&#x40;|&commat;)` +
 	`(?:[\p{L}\p{N}](?:[\p{L}\p{N}-]*[\p{L}\p{N}])?\.)+(?:xn--[a-z0-9-]+|\p{L}{2,})`)
 
 // leastDigits is how many digits a phone number has at least.
@@ -222,17 +224,17 @@ const gap = `(?:[ \x{a0}.()/+\x{2010}\x{2011}\x{2013}-]|%20|%28|%29|%2F|\\u00a0)
 
 // phones match what may be phone numbers, as people and forms write them: with a country (+49 …, 0049 …), with a
 // leading 0 (0170 …), and those of North America, also without an area.
-var phones = []*regexp.Regexp{
-	regexp.MustCompile(`(?i)(?:\+|%2B|\\u002b)` + gap + `[1-9](?:` + gap + `\d){6,14}`),
-	regexp.MustCompile(`\b00` + gap + `[1-9](?:` + gap + `\d){7,14}\b`),
-	regexp.MustCompile(`(?:\(0\d{1,5}\)|\b0)[1-9]?(?:` + gap + `\d){6,13}\b`),
-	regexp.MustCompile(`(?:\b1[ .-]?)?(?:\([2-9]\d{2}\) ?|\b[2-9]\d{2}[ .-]?)[2-9]\d{2}[ .-]?\d{4}\b`),
-	regexp.MustCompile(`\b[2-9]\d{2}-\d{4}\b`),
-	regexp.MustCompile(`\b[6-9](?:\d{4}[ -]\d{5}|\d{2}[ -]\d{3}[ -]\d{3})\b`),
+var phones = []func() *regexp.Regexp{
+	text.Regexp(`(?i)(?:\+|%2B|\\u002b)` + gap + `[1-9](?:` + gap + `\d){6,14}`),
+	text.Regexp(`\b00` + gap + `[1-9](?:` + gap + `\d){7,14}\b`),
+	text.Regexp(`(?:\(0\d{1,5}\)|\b0)[1-9]?(?:` + gap + `\d){6,13}\b`),
+	text.Regexp(`(?:\b1[ .-]?)?(?:\([2-9]\d{2}\) ?|\b[2-9]\d{2}[ .-]?)[2-9]\d{2}[ .-]?\d{4}\b`),
+	text.Regexp(`\b[2-9]\d{2}-\d{4}\b`),
+	text.Regexp(`\b[6-9](?:\d{4}[ -]\d{5}|\d{2}[ -]\d{3}[ -]\d{3})\b`),
 }
 
 // other matches what looks like a number with a leading 0 and is a fraction, perhaps of a time with its zone, or a day.
-var other = regexp.MustCompile(
+var other = text.Regexp(
 	`^(?:0?\d\.\d{3,}(?:[+-]\d{2})?|\d{1,2}[./-]\d{1,2}[./-](?:\d{2}|\d{4})|\d{4}[./-]\d{1,2}[./-]\d{1,2})$`)
 
 // isPhone reports whether what looks like a number stands alone: not within a word, an identifier or a number with a
@@ -246,7 +248,7 @@ func isPhone(data []byte, from, to int) bool {
 	case len(after) > 1 && after[0] == '-' && isWord(after[1]):
 		return false
 	}
-	return !other.Match(data[from:to])
+	return !other().Match(data[from:to])
 }
 
 func isWord(by byte) bool {

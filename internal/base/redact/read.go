@@ -22,7 +22,7 @@ func (l *learned) read(v source.Value, key string) (changed bool) {
 			changed = add(l.named, []string{v.Scalar})
 		}
 		if strings.Contains(v.Scalar, "${") {
-			for _, found := range shown.FindAllStringSubmatch(v.Scalar, -1) {
+			for _, found := range shown().FindAllStringSubmatch(v.Scalar, -1) {
 				changed = add(l.shown, []string{cmp.Or(found[1], found[2])}) || changed
 			}
 		}

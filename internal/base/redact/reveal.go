@@ -2,15 +2,16 @@ package redact
 
 import (
 	"encoding/json"
-	"regexp"
 	"strings"
+
+	"github.com/rehearse-dev/rehearse/internal/base/text"
 )
 
 // anyMask matches what stands in a record in place of a secret.
-var anyMask = regexp.MustCompile(`\[redacted [^\]]+\]`)
+var anyMask = text.Regexp(`\[redacted [^\]]+\]`)
 
 // FirstMask returns the first mask in s, the name of its secret included; empty where s has none.
-func FirstMask(s string) string { return anyMask.FindString(s) }
+func FirstMask(s string) string { return anyMask().FindString(s) }
 
 // Reveal returns s with the values of secrets in place of their masks. A mask without a known value stays. It is for
 // what was recorded and goes no further than to a grader. In a text with an object of JSON, such as a verdict, values

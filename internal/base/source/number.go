@@ -3,19 +3,20 @@ package source
 import (
 	"encoding/json"
 	"math/big"
-	"regexp"
 	"strconv"
 	"strings"
+
+	"github.com/rehearse-dev/rehearse/internal/base/text"
 )
 
 // maxHexDigits bounds a number in another base than ten that no machine word holds.
 const maxHexDigits = 1_000
 
 // decimalNumber matches a decimal number as people write it, YAML's forms +5, .5 and 5. included.
-var decimalNumber = regexp.MustCompile(`^([+-]?)(\d*)(\.\d*)?([eE][+-]?\d+)?$`)
+var decimalNumber = text.Regexp(`^([+-]?)(\d*)(\.\d*)?([eE][+-]?\d+)?$`)
 
 // wholeNumber matches a whole number in YAML's core schema (https://yaml.org/spec/1.2.2/#1032-tag-resolution).
-var wholeNumber = regexp.MustCompile(`^[+-]?\d+$`)
+var wholeNumber = text.Regexp(`^[+-]?\d+$`)
 
 // exactNumber returns the number that a scalar writes as an int, a float64 or, where neither holds the number that was
 // written (whole numbers of more than 64 bits, 1e400), as a json.Number.
@@ -25,7 +26,7 @@ func exactNumber(scalar string) any {
 	}
 	plain := strings.ReplaceAll(scalar, "_", "")
 	f, ok := Value{Kind: Number, Scalar: plain}.Float()
-	switch parts := decimalNumber.FindStringSubmatch(plain); {
+	switch parts := decimalNumber().FindStringSubmatch(plain); {
 	case parts != nil && (parts[3] == "" && parts[4] == "" || !ok):
 		return jsonNumber(parts)
 	case ok:

@@ -236,7 +236,7 @@ func (c *converter) scalar(n *yaml.Node) (Kind, string) {
 		}
 	case "!!int", "!!float":
 		if _, ok := (Value{Kind: Number, Scalar: n.Value}).Float(); ok && strings.ContainsAny(n.Value, "0123456789") ||
-			wholeNumber.MatchString(n.Value) {
+			wholeNumber().MatchString(n.Value) {
 			return Number, n.Value
 		}
 	}

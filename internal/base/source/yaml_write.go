@@ -3,10 +3,11 @@ package source
 import (
 	"bytes"
 	"encoding/json"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode"
+
+	"github.com/rehearse-dev/rehearse/internal/base/text"
 )
 
 // YAML writes a value as people write it: mappings and lists in lines of their own, texts without quotes where they
@@ -128,14 +129,14 @@ func isBlock(text string) bool {
 
 var (
 	// plainText matches texts that need no quotes, apart from notText.
-	plainText = regexp.MustCompile(`^[\p{L}][\p{L}\p{N}\p{M} _.,!?'()/+-]*$`)
+	plainText = text.Regexp(`^[\p{L}][\p{L}\p{N}\p{M} _.,!?'()/+-]*$`)
 	// notText are the words that readers of YAML 1.1 or 1.2 take for something else.
 	notText = []string{"true", "false", "null", "yes", "no", "on", "off", "y", "n", "inf", "nan"}
 )
 
 // yamlText writes a text on one line: as it is, else in double quotes with the escapes of JSON, which YAML has, too.
 func yamlText(text string) string {
-	if plainText.MatchString(text) && !strings.HasSuffix(text, " ") &&
+	if plainText().MatchString(text) && !strings.HasSuffix(text, " ") &&
 		!slices.Contains(notText, strings.ToLower(text)) {
 		return text
 	}

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/rehearse-dev/rehearse/internal/base/source"
+
+	"github.com/rehearse-dev/rehearse/internal/base/text"
 )
 
 // Tool is a tool that a model may call, with its results.
@@ -37,7 +39,7 @@ type Result struct {
 type Set []Tool
 
 // names are how tools may be called: what all providers take.
-var names = regexp.MustCompile(`^[a-zA-Z_][a-zA-Z0-9_-]{0,63}$`)
+var names = text.Regexp(`^[a-zA-Z_][a-zA-Z0-9_-]{0,63}$`)
 
 // DecodeNode reads a list of tools.
 func (s *Set) DecodeNode(n source.Node) {
@@ -53,7 +55,7 @@ func (s *Set) DecodeNode(n source.Node) {
 			}
 			t.Parameters = asJSON(keys.Parameters)
 		}
-		if item.Kind == source.Map && !names.MatchString(t.Name) {
+		if item.Kind == source.Map && !names().MatchString(t.Name) {
 			item.Report("letters, digits, - and _, at most 64, and no digit first",
 				"a tool needs a name, got %q", t.Name)
 		}

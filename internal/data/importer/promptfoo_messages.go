@@ -16,9 +16,9 @@ func (p *promptfoo) messages(c *testCase, one prompt, vars source.Value) (all []
 	if one.lost != "" {
 		return nil, false, errors.New(one.lost)
 	}
-	template := talkLoop.ReplaceAllString(one.text, "")
+	template := talkLoop().ReplaceAllString(one.text, "")
 	loops = template != one.text
-	if only := templateTag.FindStringSubmatch(template); only != nil && only[0] == strings.TrimSpace(template) {
+	if only := templateTag().FindStringSubmatch(template); only != nil && only[0] == strings.TrimSpace(template) {
 		if v, found := at(vars, strings.TrimSpace(only[1])); found && isChat(v) {
 			return p.spoken(c, v.Items, source.Value{}, false), loops, nil
 		}

@@ -1,17 +1,18 @@
 package importer
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/rehearse-dev/rehearse/internal/base/source"
+
+	"github.com/rehearse-dev/rehearse/internal/base/text"
 )
 
-var environmentTag = regexp.MustCompile(`\{\{-?\s*(?:process\.)?env\.([A-Za-z_]\w*)\s*(?:\|[^}]*)?-?\}\}`)
+var environmentTag = text.Regexp(`\{\{-?\s*(?:process\.)?env\.([A-Za-z_]\w*)\s*(?:\|[^}]*)?-?\}\}`)
 
 // environmentIn writes variables of the environment as a configuration does.
-func environmentIn(s string) string { return environmentTag.ReplaceAllString(s, "$${{ $1 }}") }
+func environmentIn(s string) string { return environmentTag().ReplaceAllString(s, "$${{ $1 }}") }
 
 // configValue returns a value of a configuration with its variables of the environment.
 func configValue(v source.Value) any {
@@ -41,7 +42,7 @@ func requestValue(e *entry, v source.Value) any { return mapText(v, e.requestTex
 func (e *entry) requestText(text string) string {
 	var b strings.Builder
 	done := 0
-	for _, m := range templateTag.FindAllStringSubmatchIndex(text, -1) {
+	for _, m := range templateTag().FindAllStringSubmatchIndex(text, -1) {
 		b.WriteString(text[done:m[0]])
 		done = m[1]
 		expression := ""
@@ -55,7 +56,7 @@ func (e *entry) requestText(text string) string {
 			b.WriteString("${{ " + name + " }}")
 		case expression == "prompt":
 			b.WriteString("{{message}}")
-		case plainName.MatchString(expression):
+		case plainName().MatchString(expression):
 			b.WriteString("{{vars." + expression + "}}")
 			e.r.sent[expression] = true
 		default:
@@ -65,7 +66,7 @@ func (e *entry) requestText(text string) string {
 	return b.String() + text[done:]
 }
 
-var plainName = regexp.MustCompile(`^[A-Za-z_]\w*$`)
+var plainName = text.Regexp(`^[A-Za-z_]\w*$`)
 
 // mapText returns a value with a function applied to each of its texts.
 func mapText(v source.Value, f func(string) string) source.Value {

@@ -2,10 +2,11 @@ package importer
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
 
 	"github.com/rehearse-dev/rehearse/internal/base/shell"
+
+	"github.com/rehearse-dev/rehearse/internal/base/text"
 )
 
 func httpTarget(id string, config *entry) (pairs, string) {
@@ -50,7 +51,7 @@ func websocketTarget(id string, config *entry) (pairs, string) {
 	return answered(keys, config), ""
 }
 
-var jsonPath = regexp.MustCompile(
+var jsonPath = text.Regexp(
 	`^(?:\(?json\)?\s*=>\s*)?(?:json|data)((?:\??\.[A-Za-z_$][\w$]*|\??\.?\[\d+\]|\[(?:'[^'\]]*'|"[^"\]]*")\])*)$`)
 
 // answered adds where the reply is, if the transform of the answer is a plain path.
@@ -59,7 +60,7 @@ func answered(keys pairs, config *entry) pairs {
 	if transform == "" {
 		return keys
 	}
-	m := jsonPath.FindStringSubmatch(strings.TrimSuffix(strings.TrimSpace(transform), ";"))
+	m := jsonPath().FindStringSubmatch(strings.TrimSuffix(strings.TrimSpace(transform), ";"))
 	if m == nil {
 		config.r.lose(config.lineOf("transformResponse"), config.name("transformResponse"),
 			"it is no plain path: write the path of the reply as answer")
@@ -70,7 +71,7 @@ func answered(keys pairs, config *entry) pairs {
 
 func execTarget(command string, config *entry) (pairs, string) {
 	// one word, also with blanks in it
-	words, err := shell.Words(environmentTag.ReplaceAllString(command, "{{env.$1}}"))
+	words, err := shell.Words(environmentTag().ReplaceAllString(command, "{{env.$1}}"))
 	if err != nil || len(words) == 0 {
 		return nil, "its command cannot be read"
 	}

@@ -4,11 +4,12 @@ import (
 	"cmp"
 	"fmt"
 	"net/url"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/rehearse-dev/rehearse/internal/base/source"
+
+	"github.com/rehearse-dev/rehearse/internal/base/text"
 )
 
 // target is a target of the configuration to write.
@@ -95,7 +96,7 @@ func (r *reader) provider(v source.Value) provided {
 }
 
 // promptless returns an address without templates.
-func promptless(address string) string { return templateTag.ReplaceAllString(address, "") }
+func promptless(address string) string { return templateTag().ReplaceAllString(address, "") }
 
 // target adds a target under a name of its own, and returns it.
 func (r *reader) target(name string, keys pairs) string {
@@ -110,10 +111,10 @@ func (r *reader) target(name string, keys pairs) string {
 
 // targetName returns a name that no short form of a target can be taken for.
 func targetName(name string) string {
-	return strings.Trim(notInName.ReplaceAllString(name, "-"), "-")
+	return strings.Trim(notInName().ReplaceAllString(name, "-"), "-")
 }
 
-var notInName = regexp.MustCompile(`[^\pL\pN._-]+`)
+var notInName = text.Regexp(`[^\pL\pN._-]+`)
 
 // targetOf returns the keys of a target, or why there is none.
 func targetOf(id string, config, e *entry) (keys pairs, why string) {

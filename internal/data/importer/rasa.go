@@ -1,10 +1,11 @@
 package importer
 
 import (
-	"regexp"
 	"strings"
 
 	"github.com/rehearse-dev/rehearse/internal/base/source"
+
+	"github.com/rehearse-dev/rehearse/internal/base/text"
 )
 
 // Rasa has test stories, and test cases of its newer form. What users say stands in both.
@@ -18,7 +19,7 @@ func fitsRasa(root source.Value) bool {
 }
 
 // entity is a part of what a user says that is marked as [value](entity), or as [value]{"entity": …}.
-var entity = regexp.MustCompile(`\[([^\]]*)\](\([^)]*\)|\{[^}]*\})`)
+var entity = text.Regexp(`\[([^\]]*)\](\([^)]*\)|\{[^}]*\})`)
 
 func readRasa(r *reader, root source.Value) {
 	top := r.settings(root, "")
@@ -41,8 +42,8 @@ func readRasa(r *reader, root source.Value) {
 func (r *reader) step(t *test, v source.Value) {
 	e := r.entry(v, "step")
 	if said := strings.TrimSpace(e.text("user")); said != "" {
-		t.turns = append(t.turns, turn{text: entity.ReplaceAllString(said, "$1")})
-		if marked := entity.FindAllString(said, -1); len(marked) > 0 {
+		t.turns = append(t.turns, turn{text: entity().ReplaceAllString(said, "$1")})
+		if marked := entity().FindAllString(said, -1); len(marked) > 0 {
 			entities := source.Text(strings.Join(marked, ", "))
 			entities.Line, entities.Column = e.lineOf("user"), e.part("user").Column
 			r.unsupported(one("entities", entities), "step.entities",

@@ -4,21 +4,22 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
 
 	"github.com/rehearse-dev/rehearse/internal/base/source"
+
+	"github.com/rehearse-dev/rehearse/internal/base/text"
 )
 
 // Templates are those of Nunjucks as far as they only name values: {{ name.path }}, with the filters of filters, and
 // comments.
 
 var (
-	templateTag = regexp.MustCompile(`(?s)\{\{-?\s*(.*?)\s*-?\}\}|\{%.*?%\}|\{#.*?#\}`)
-	valuePath   = regexp.MustCompile(`^[A-Za-z_$][\w$]*(?:\.[\w$-]+|\[\d+\]|\[(?:"[^"\]]*"|'[^'\]]*')\])*$`)
+	templateTag = text.Regexp(`(?s)\{\{-?\s*(.*?)\s*-?\}\}|\{%.*?%\}|\{#.*?#\}`)
+	valuePath   = text.Regexp(`^[A-Za-z_$][\w$]*(?:\.[\w$-]+|\[\d+\]|\[(?:"[^"\]]*"|'[^'\]]*')\])*$`)
 	// talkLoop is a loop over what was said before.
-	talkLoop = regexp.MustCompile(
+	talkLoop = text.Regexp(
 		`(?s)\{%-?\s*for\s+\w+(?:\s*,\s*\w+)*\s+in\s+_conversation\b[^%]*%\}.*?\{%-?\s*endfor\s*-?%\}`)
 )
 
@@ -28,7 +29,7 @@ var (
 func render(template string, vars source.Value, asJSON bool) (filled written, missing []string, err error) {
 	var b strings.Builder
 	done := 0
-	for _, m := range templateTag.FindAllStringSubmatchIndex(template, -1) {
+	for _, m := range templateTag().FindAllStringSubmatchIndex(template, -1) {
 		b.WriteString(string(escape(template[done:m[0]])))
 		done = m[1]
 		switch {
@@ -58,10 +59,10 @@ func render(template string, vars source.Value, asJSON bool) (filled written, mi
 	return written(b.String()), missing, nil
 }
 
-var environmentName = regexp.MustCompile(`^(?:process\.)?env\.([A-Za-z_]\w*)$`)
+var environmentName = text.Regexp(`^(?:process\.)?env\.([A-Za-z_]\w*)$`)
 
 func environment(expression string) (name string, ok bool) {
-	m := environmentName.FindStringSubmatch(expression)
+	m := environmentName().FindStringSubmatch(expression)
 	if m == nil {
 		return "", false
 	}
@@ -72,7 +73,7 @@ func environment(expression string) (name string, ok bool) {
 func evaluate(expression string, vars source.Value) (text string, found bool, err error) {
 	path, filters, _ := strings.Cut(expression, "|")
 	path = strings.TrimSpace(path)
-	if !valuePath.MatchString(path) {
+	if !valuePath().MatchString(path) {
 		return "", false, fmt.Errorf("the template has {{ %s }}", expression)
 	}
 	v, found := at(vars, path)
@@ -98,11 +99,11 @@ func evaluate(expression string, vars source.Value) (text string, found bool, er
 	return text, found, nil
 }
 
-var pathStep = regexp.MustCompile(`[\w$-]+|\[(\d+)\]|\[["']([^\]]*)["']\]`)
+var pathStep = text.Regexp(`[\w$-]+|\[(\d+)\]|\[["']([^\]]*)["']\]`)
 
 // at returns the value at a path such as a.b[0].
 func at(v source.Value, path string) (source.Value, bool) {
-	for _, step := range pathStep.FindAllStringSubmatch(path, -1) {
+	for _, step := range pathStep().FindAllStringSubmatch(path, -1) {
 		name := step[0]
 		if strings.HasPrefix(name, "[") {
 			name = step[1] + step[2]
@@ -141,9 +142,9 @@ func withinJSON(s string) string {
 
 // names returns the variables that a template names.
 func names(template string) (all []string) {
-	for _, m := range templateTag.FindAllStringSubmatch(template, -1) {
+	for _, m := range templateTag().FindAllStringSubmatch(template, -1) {
 		path, _, _ := strings.Cut(m[1], "|")
-		if step := pathStep.FindString(path); step != "" {
+		if step := pathStep().FindString(path); step != "" {
 			all = append(all, step)
 		}
 	}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math"
 	"reflect"
-	"regexp"
 	"strings"
 
 	"github.com/expr-lang/expr"
@@ -16,6 +15,8 @@ import (
 
 	"github.com/rehearse-dev/rehearse/internal/eval/runner"
 	"github.com/rehearse-dev/rehearse/internal/spec/result"
+
+	"github.com/rehearse-dev/rehearse/internal/base/text"
 )
 
 // Bounds of one expression. The language has no loops but walks over lists, which may nest.
@@ -136,18 +137,18 @@ func (n namesOf) unknown(x *runner.Exchange) error {
 }
 
 // viewType matches a Go type of the environment in a compiler message; an author knows only the field's name.
-var viewType = regexp.MustCompile(`(?:type )?\*?grader\.view(\w+)`)
+var viewType = text.Regexp(`(?:type )?\*?grader\.view(\w+)`)
 
 // figureType matches the Go type of a number of more than 64 bits in a message of the language.
-var figureType = regexp.MustCompile(`grader\.figure`)
+var figureType = text.Regexp(`grader\.figure`)
 
 // compileError says in one line what is wrong and where in the expression.
 func compileError(err error) string {
 	if at, ok := errors.AsType[*file.Error](err); ok {
-		message := viewType.ReplaceAllStringFunc(at.Message, func(found string) string {
-			return strings.ToLower(viewType.FindStringSubmatch(found)[1])
+		message := viewType().ReplaceAllStringFunc(at.Message, func(found string) string {
+			return strings.ToLower(viewType().FindStringSubmatch(found)[1])
 		})
-		message = figureType.ReplaceAllString(message, "a number of more than 64 bits")
+		message = figureType().ReplaceAllString(message, "a number of more than 64 bits")
 		return fmt.Sprintf("%s (line %d, column %d of the expression)", message, at.Line, at.Column+1)
 	}
 	return oneLine(err.Error())

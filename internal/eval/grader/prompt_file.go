@@ -5,19 +5,20 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
 	"github.com/rehearse-dev/rehearse/internal/base/source"
+
+	"github.com/rehearse-dev/rehearse/internal/base/text"
 )
 
 const maxPromptBytes = 256 << 10
 
 // promptVariable matches the variables of a judge's prompt.
-var promptVariable = regexp.MustCompile(`\{\{\s*(input|output|criteria|expected_output)\s*\}\}`)
+var promptVariable = text.Regexp(`\{\{\s*(input|output|criteria|expected_output)\s*\}\}`)
 
 // loadPrompt returns the prompt that an author wrote under key. A prompt of one line that names a file is read from it,
 // and the test's variables are filled in. What only looks like the name of a file is a problem: nobody asks a judge a
@@ -86,8 +87,8 @@ func readPrompt(files source.Files, path string) (string, error) {
 // fillPrompt fills in what the author of the test wrote, and leaves {{input}} and {{output}} standing: the judge gets
 // these as data, apart from its task. It returns the names of the variables that the prompt has.
 func fillPrompt(prompt string, q Question) (task string, names []string) {
-	task = promptVariable.ReplaceAllStringFunc(prompt, func(found string) string {
-		name := promptVariable.FindStringSubmatch(found)[1]
+	task = promptVariable().ReplaceAllStringFunc(prompt, func(found string) string {
+		name := promptVariable().FindStringSubmatch(found)[1]
 		names = append(names, name)
 		switch name {
 		case "criteria":

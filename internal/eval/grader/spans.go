@@ -2,7 +2,6 @@ package grader
 
 import (
 	"context"
-	"regexp"
 	"strings"
 	"unicode/utf8"
 
@@ -10,6 +9,8 @@ import (
 
 	"github.com/rehearse-dev/rehearse/internal/eval/runner"
 	"github.com/rehearse-dev/rehearse/internal/spec/result"
+
+	"github.com/rehearse-dev/rehearse/internal/base/text"
 )
 
 // maxSpans bounds how many pieces of a reply are kept as evidence of one assertion.
@@ -50,8 +51,8 @@ func quoting(g result.Grade, x *runner.Exchange) result.Grade {
 // a verdict, verdicts on criteria, its instructions, or the keys of its answer. Nothing depends on it: it marks what a
 // reader should look at.
 var (
-	sentence  = regexp.MustCompile(`[^.!?\n]+[.!?]*`)
-	addresses = regexp.MustCompile(
+	sentence  = text.Regexp(`[^.!?\n]+[.!?]*`)
+	addresses = text.Regexp(
 		`(?i)\b(grader|evaluator|judge|assessor)s?\b.*\b(criteri|rubric|satisf|score|verdict|pass|mark|grade)` +
 			`|\b(criteri(a|on)|rubrics?)\b.*\b(satisfied|met|fulfilled|passed|true)\b|\b(satisfied|met|fulfilled|passed|true)\b.*\b(criteri(a|on)|rubrics?)\b` +
 			`|\b(ignore|disregard|forget)\b.*\binstructions?\b|"(satisfied|overall_reasoning|fail_reasons)"\s*:`)
@@ -59,8 +60,8 @@ var (
 
 // addressing returns the sentences of a text that address a grader, as byte offsets.
 func addressing(text string) (pieces [][2]int) {
-	for _, at := range sentence.FindAllStringIndex(text, -1) {
-		if len(pieces) < maxSpans && addresses.MatchString(text[at[0]:at[1]]) {
+	for _, at := range sentence().FindAllStringIndex(text, -1) {
+		if len(pieces) < maxSpans && addresses().MatchString(text[at[0]:at[1]]) {
 			pieces = append(pieces, [2]int{at[0], at[1]})
 		}
 	}

@@ -6,10 +6,11 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/rehearse-dev/rehearse/internal/base/text"
 )
 
 // The environment variables that FromEnv reads; they are those of Langfuse's own SDKs.
@@ -85,7 +86,7 @@ func FromEnv(getenv func(string) string) (Config, error) {
 }
 
 // environmentName matches the environment names that Langfuse accepts.
-var environmentName = regexp.MustCompile(`^[a-z0-9_-]{1,40}$`)
+var environmentName = text.Regexp(`^[a-z0-9_-]{1,40}$`)
 
 func (c Config) check() error {
 	u, err := url.Parse(cmp.Or(c.Host, CloudHost))
@@ -108,7 +109,7 @@ func (c Config) check() error {
 		return fmt.Errorf("langfuse: %s has more than a host and a path: the keys go into %s and %s", HostEnv,
 			PublicKeyEnv, SecretKeyEnv)
 	case c.Environment != "" &&
-		(!environmentName.MatchString(c.Environment) || strings.HasPrefix(c.Environment, "langfuse")):
+		(!environmentName().MatchString(c.Environment) || strings.HasPrefix(c.Environment, "langfuse")):
 		return fmt.Errorf("langfuse: %s: write lower-case letters, digits, - and _, not beginning with langfuse",
 			EnvironmentEnv)
 	case c.Timeout < 0 || c.MaxAnswer < 0 || c.Attempts < 0:

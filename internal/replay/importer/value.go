@@ -8,9 +8,10 @@ import (
 	"fmt"
 	"io"
 	"iter"
-	"regexp"
 
 	"github.com/rehearse-dev/rehearse/internal/replay"
+
+	"github.com/rehearse-dev/rehearse/internal/base/text"
 )
 
 // maxValue bounds the bytes of one row of JSON.
@@ -24,7 +25,7 @@ type value struct {
 }
 
 // whole matches the begin of JSON that is one document rather than a row a line.
-var whole = regexp.MustCompile(`^\s*(\[|\{\s*"(data|resourceSpans)"\s*:\s*\[)`)
+var whole = text.Regexp(`^\s*(\[|\{\s*"(data|resourceSpans)"\s*:\s*\[)`)
 
 // values yields the rows of JSON Lines, or the elements of a list, of `data` or of `resourceSpans` in one or several
 // documents. Reading a document ends at invalid JSON; a bad line is skipped.
@@ -32,7 +33,7 @@ func values(r *bufio.Reader) iter.Seq2[value, error] {
 	if mark, err := r.Peek(3); err == nil && string(mark) == "\ufeff" {
 		_, _ = r.Discard(3) // which is buffered
 	}
-	if begin, _ := r.Peek(looked); whole.Match(begin) {
+	if begin, _ := r.Peek(looked); whole().Match(begin) {
 		return documents(r)
 	}
 	return func(yield func(value, error) bool) {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"iter"
 	"maps"
-	"regexp"
 	"slices"
 	"strconv"
 
@@ -77,12 +76,12 @@ func (l Log) nothing(ctx context.Context, reason *NothingError) error {
 }
 
 // flowID is what the id of a flow looks like: it stands in file names, in FILE#ID and in logs.
-var flowID = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,200}$`)
+var flowID = text.Regexp(`^[A-Za-z0-9_.-]{1,200}$`)
 
 // Check returns wrong input as an error (source.IsInvalid).
 func (o Options) Check() error {
 	switch {
-	case !flowID.MatchString(o.ID):
+	case !flowID().MatchString(o.ID):
 		return source.Invalid("%q cannot be the id of a flow: give one of letters, digits, _, . and - with --id", o.ID)
 	case o.MinCount < 1:
 		return source.Invalid("--min_count %d is too small: 1 keeps everything", o.MinCount)

@@ -2,7 +2,6 @@ package transcript
 
 import (
 	"html/template"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -85,11 +84,11 @@ func before(marks []markdown.Mark, head string) []markdown.Mark {
 	return slices.DeleteFunc(slices.Clone(marks), func(m markdown.Mark) bool { return m.From >= n })
 }
 
-var imageURL = regexp.MustCompile(`^data:image/(png|jpeg|gif|webp);base64,[A-Za-z0-9+/]+={0,2}$`)
+var imageURL = text.Regexp(`^data:image/(png|jpeg|gif|webp);base64,[A-Za-z0-9+/]+={0,2}$`)
 
 // imageOf returns the address of an image that a page may show: a bitmap that is in the record itself.
 func imageOf(b chat.Block) (template.URL, bool) {
-	if b.Type != "image" || len(b.Value) > maxImage || !imageURL.MatchString(b.Value) {
+	if b.Type != "image" || len(b.Value) > maxImage || !imageURL().MatchString(b.Value) {
 		return "", false
 	}
 	return template.URL(b.Value), true //nolint:gosec // the pattern admits nothing but base64

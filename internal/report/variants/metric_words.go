@@ -1,7 +1,6 @@
 package variants
 
 import (
-	"regexp"
 	"strings"
 
 	"github.com/rehearse-dev/rehearse/internal/base/text"
@@ -102,11 +101,11 @@ func sequenceWords(metric string) metricWords {
 }
 
 // plainMetric is what the names of metrics look like, by which --margin knows them.
-var plainMetric = regexp.MustCompile(`^[a-z][a-z0-9_]{0,60}$`)
+var plainMetric = text.Regexp(`^[a-z][a-z0-9_]{0,60}$`)
 
 // keyOf is the name by which a metric stands in the JSON report and in --margin; empty for what cannot be one.
 func keyOf(metric string) string {
-	if !plainMetric.MatchString(metric) {
+	if !plainMetric().MatchString(metric) {
 		return ""
 	}
 	return metric

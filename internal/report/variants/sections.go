@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"math"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -229,14 +228,14 @@ func comparesEnds(r *replay.Report) (lanes, candidate string) {
 	return lanes, candidate
 }
 
-var plainID = regexp.MustCompile(`^[A-Za-z0-9._-]{1,80}$`)
+var plainID = text.Regexp(`^[A-Za-z0-9._-]{1,80}$`)
 
 // anchorsOf names the place on the page of each session that is shown. Ids from a log are taken where they are plain.
 func anchorsOf(pairs []*replay.Pair) (all []string, by map[string]string) {
 	by = make(map[string]string, len(pairs))
 	for i, p := range pairs {
 		anchor := "session-" + p.SessionID
-		if _, twice := by[p.SessionID]; twice || !plainID.MatchString(p.SessionID) {
+		if _, twice := by[p.SessionID]; twice || !plainID().MatchString(p.SessionID) {
 			anchor = fmt.Sprintf("nth-%d", i+1)
 		}
 		all = append(all, anchor)

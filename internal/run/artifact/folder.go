@@ -7,7 +7,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
+
+	"github.com/rehearse-dev/rehearse/internal/base/text"
 )
 
 // Folder is a folder with a file for each artifact, named by its hash.
@@ -15,10 +16,10 @@ type Folder struct{ Dir string }
 
 var _ Storage = Folder{}
 
-var hash = regexp.MustCompile(`^[0-9a-f]{64}$`)
+var hash = text.Regexp(`^[0-9a-f]{64}$`)
 
 // IsHash reports whether a name can be that of an artifact.
-func IsHash(name string) bool { return hash.MatchString(name) }
+func IsHash(name string) bool { return hash().MatchString(name) }
 
 // Put writes a file, which is whole and on the disk before it has its name.
 func (f Folder) Put(_ context.Context, sha256 string, data []byte) (err error) {

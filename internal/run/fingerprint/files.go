@@ -7,12 +7,13 @@ import (
 	"io/fs"
 	"maps"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/rehearse-dev/rehearse/internal/base/source"
 	"github.com/rehearse-dev/rehearse/internal/run/runlog"
+
+	"github.com/rehearse-dev/rehearse/internal/base/text"
 )
 
 // Limits of what is read for a fingerprint. Beyond them size and time of a file stand for its content.
@@ -165,7 +166,7 @@ func isOutput(path string) bool {
 }
 
 // nestedName is what looks like the name of a file in a flow, a site or a list of tests.
-var nestedName = regexp.MustCompile(`[\w./-]+\.(?:ya?ml|jsonl?|md|txt|csv|prompt)\b`)
+var nestedName = text.Regexp(`[\w./-]+\.(?:ya?ml|jsonl?|md|txt|csv|prompt)\b`)
 
 // nested returns the files that a file of YAML or JSON names.
 func (f *Files) nested(path string, info fs.FileInfo, seen map[string]bool, depth int) []Content {
@@ -182,7 +183,7 @@ func (f *Files) nested(path string, info fs.FileInfo, seen map[string]bool, dept
 		return nil
 	}
 	var found []Content
-	for _, name := range nestedName.FindAllString(string(data), 1_000) {
+	for _, name := range nestedName().FindAllString(string(data), 1_000) {
 		found = append(found, f.at(name, filepath.Dir(path), seen, depth+1)...)
 	}
 	return found

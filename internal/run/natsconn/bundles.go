@@ -8,11 +8,12 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"regexp"
 	"time"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/rehearse-dev/rehearse/internal/base/text"
 )
 
 const bundleBucket = "rehearse-bundles"
@@ -29,7 +30,7 @@ var (
 	ErrBundleSize = errors.New("the bundle is larger than 256 MB")
 )
 
-var hash = regexp.MustCompile(`^[0-9a-f]{64}$`)
+var hash = text.Regexp(`^[0-9a-f]{64}$`)
 
 // bundleAge is how long a bundle is kept at most: its server puts it in again for a run that takes longer.
 const bundleAge = 24 * time.Hour
@@ -45,7 +46,7 @@ func (c *Conn) bundles(ctx context.Context) (jetstream.ObjectStore, error) {
 // PutBundle keeps bytes under their SHA-256, in lower-case hexadecimal. It returns ErrDamaged, and keeps nothing, when
 // they have another one. Bytes that are kept already are not read. It waits for NATS for as long as ctx lasts.
 func (c *Conn) PutBundle(ctx context.Context, sha string, r io.ReadSeeker) error {
-	if !hash.MatchString(sha) {
+	if !hash().MatchString(sha) {
 		return fmt.Errorf("keep a bundle: %w", ErrDamaged)
 	}
 	err := c.putOnce(ctx, sha, func(ctx context.Context) (jetstream.ObjectStore, error) { return c.bundles(ctx) },

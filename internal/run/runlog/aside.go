@@ -10,8 +10,9 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
+
+	"github.com/rehearse-dev/rehearse/internal/base/text"
 )
 
 // MoveAside moves the run in dir, so that another can be held there, to a folder of its own below dir/earlier, and
@@ -56,7 +57,7 @@ func MoveAside(dir string, marks map[string][]string) (aside string, err error) 
 }
 
 // artifactName matches the name of an artifact, which is the hash of its bytes.
-var artifactName = regexp.MustCompile(`^[0-9a-f]{64}$`)
+var artifactName = text.Regexp(`^[0-9a-f]{64}$`)
 
 // moveArtifacts moves the artifacts of a folder. What is something else stays, and the folder with it.
 func moveArtifacts(from, to string) error {
@@ -68,7 +69,7 @@ func moveArtifacts(from, to string) error {
 		return err
 	}
 	for _, e := range entries {
-		if !artifactName.MatchString(e.Name()) {
+		if !artifactName().MatchString(e.Name()) {
 			continue
 		}
 		if err := os.Rename(filepath.Join(from, e.Name()), filepath.Join(to, e.Name())); err != nil {

@@ -43,7 +43,7 @@ func removeOwn(dir string, marks map[string][]string) error {
 		return err
 	}
 	for _, e := range entries {
-		if artifactName.MatchString(e.Name()) {
+		if artifactName().MatchString(e.Name()) {
 			if err := os.Remove(filepath.Join(artifacts, e.Name())); err != nil {
 				return err
 			}

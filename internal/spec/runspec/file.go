@@ -6,11 +6,12 @@ import (
 	"encoding/json"
 	"errors"
 	"path"
-	"regexp"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/rehearse-dev/rehearse/internal/base/source"
+
+	"github.com/rehearse-dev/rehearse/internal/base/text"
 )
 
 // MostFiles is the largest number of files of one run.
@@ -50,7 +51,7 @@ func (f File) MarshalJSON() ([]byte, error) {
 	return json.Marshal(map[string][]byte{"base64": f.Content})
 }
 
-var digest = regexp.MustCompile(`^[0-9a-f]{64}$`)
+var digest = text.Regexp(`^[0-9a-f]{64}$`)
 
 // Keys are those of the two objects.
 func (File) Keys() []string { return []string{"base64", "sha256"} }
@@ -70,7 +71,7 @@ func (f *File) UnmarshalJSON(data []byte) error {
 		return errors.New(`a file is a text, {"base64": …} or {"sha256": …}`)
 	}
 	if form.SHA256 != nil {
-		if !digest.MatchString(*form.SHA256) {
+		if !digest().MatchString(*form.SHA256) {
 			return errors.New("a sha256 has 64 hexadecimal digits in lower case")
 		}
 		f.SHA256 = *form.SHA256

@@ -12,13 +12,14 @@ import (
 	"io"
 	"path"
 	"reflect"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/rehearse-dev/rehearse/internal/base/source"
 	"github.com/rehearse-dev/rehearse/internal/spec/suite"
+
+	"github.com/rehearse-dev/rehearse/internal/base/text"
 )
 
 // Schema is the version of the JSON form.
@@ -109,7 +110,7 @@ func (b *Budget) check() error {
 }
 
 // variable matches the name of a variable of the environment.
-var variable = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+var variable = text.Regexp(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
 // Limits bound what a run takes of its machine.
 type Limits struct {
@@ -154,7 +155,7 @@ func (s *Spec) Check() error {
 		}
 	}
 	for _, name := range s.Env {
-		if !variable.MatchString(name) {
+		if !variable().MatchString(name) {
 			return source.Invalid("run spec: env: %q is no name of a variable", name)
 		}
 	}

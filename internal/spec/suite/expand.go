@@ -1,17 +1,18 @@
 package suite
 
 import (
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/rehearse-dev/rehearse/internal/base/source"
+
+	"github.com/rehearse-dev/rehearse/internal/base/text"
 )
 
 // placeholder matches ${{ NAME }}, ${{ NAME:-fallback }} and {{ var.path }}. A backslash in front makes any {{ a plain
 // text.
-var placeholder = regexp.MustCompile(`\\\{\{|(\$?)\{\{\s*([A-Za-z_][\w-]*(?:\.[\w-]+)*)(?::-([^}]*?))?\s*\}\}`)
+var placeholder = text.Regexp(`\\\{\{|(\$?)\{\{\s*([A-Za-z_][\w-]*(?:\.[\w-]+)*)(?::-([^}]*?))?\s*\}\}`)
 
 // escaped writes a plain {{.
 const escaped = `\{{`
@@ -81,7 +82,7 @@ func hasPlaceholder(v *source.Value) bool {
 
 func (s scope) text(n source.Node) source.Value {
 	v := n.Value
-	if m := placeholder.FindStringSubmatch(v.Scalar); m != nil && m[0] == strings.TrimSpace(v.Scalar) &&
+	if m := placeholder().FindStringSubmatch(v.Scalar); m != nil && m[0] == strings.TrimSpace(v.Scalar) &&
 		m[0] != escaped {
 		named, ok := s.lookup(n, m)
 		if !ok {
@@ -90,11 +91,11 @@ func (s scope) text(n source.Node) source.Value {
 		named.Line, named.Column = v.Line, v.Column
 		return named
 	}
-	v.Scalar = placeholder.ReplaceAllStringFunc(v.Scalar, func(found string) string {
+	v.Scalar = placeholder().ReplaceAllStringFunc(v.Scalar, func(found string) string {
 		if found == escaped {
 			return escaped[1:]
 		}
-		named, ok := s.lookup(n, placeholder.FindStringSubmatch(found))
+		named, ok := s.lookup(n, placeholder().FindStringSubmatch(found))
 		switch {
 		case !ok:
 			return found

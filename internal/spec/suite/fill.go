@@ -12,7 +12,7 @@ import (
 func (a Assertion) Fill(file, text string) (filled string, problems source.Problems) {
 	var b strings.Builder
 	done := 0
-	for _, m := range placeholder.FindAllStringSubmatchIndex(text, -1) {
+	for _, m := range placeholder().FindAllStringSubmatchIndex(text, -1) {
 		from, to := m[0], m[1]
 		if m[4] < 0 || from > 0 && text[from-1] == '\\' { // \{{ is a plain {{
 			b.WriteString(strings.TrimSuffix(text[done:from], `\`) + strings.TrimPrefix(text[from:to], `\`))

@@ -2,9 +2,10 @@ package suite
 
 import (
 	"encoding/json"
-	"regexp"
 
 	"github.com/rehearse-dev/rehearse/internal/base/source"
+
+	"github.com/rehearse-dev/rehearse/internal/base/text"
 )
 
 // stateFields are the fields of a chatbot's state that outlive a turn. Two are left out: the messages are the history,
@@ -116,13 +117,13 @@ type pastValue struct {
 	SourceTurn int    `json:"source_turn" minimum:"0"`
 }
 
-var factKey = regexp.MustCompile(`^[\pL\pM\pN_.]+$`)
+var factKey = text.Regexp(`^[\pL\pM\pN_.]+$`)
 
 // DecodeNode reads a fact.
 func (f *fact) DecodeNode(n source.Node) {
 	type plain fact
 	source.Decode(n, (*plain)(f))
-	if n.Has("key") && n.Has("value") && !factKey.MatchString(f.Key) {
+	if n.Has("key") && n.Has("value") && !factKey().MatchString(f.Key) {
 		n.Field("key").Report("use letters, digits, _ and .", "%q is not the key of a fact", f.Key)
 	}
 }

@@ -3,18 +3,19 @@ package api
 import (
 	"fmt"
 	"net/http"
-	"regexp"
 	"slices"
+
+	"github.com/rehearse-dev/rehearse/internal/base/text"
 )
 
 // origin matches the origin of a page as browsers write it. It is copied into headers.
-var origin = regexp.MustCompile(`^https?://[a-z0-9-]+(\.[a-z0-9-]+)*(:[0-9]{1,5})?$`)
+var origin = text.Regexp(`^https?://[a-z0-9-]+(\.[a-z0-9-]+)*(:[0-9]{1,5})?$`)
 
 // pagesOf refuses pages of other sites, except those of the given origins.
 func pagesOf(origins []string) (*http.CrossOriginProtection, error) {
 	pages := ownPages()
 	for _, o := range origins {
-		if !origin.MatchString(o) {
+		if !origin().MatchString(o) {
 			return nil, fmt.Errorf("origin %q: write scheme and host in lower case and nothing behind them, "+
 				"such as https://www.acme.example", o)
 		}

@@ -6,11 +6,12 @@ import (
 	"maps"
 	"net/http"
 	"reflect"
-	"regexp"
 	"strconv"
 	"strings"
 
 	"github.com/google/jsonschema-go/jsonschema"
+
+	"github.com/rehearse-dev/rehearse/internal/base/text"
 )
 
 // either is a body of any of several kinds.
@@ -96,7 +97,7 @@ func document(version string, strict bool, served table) (*Document, error) {
 }
 
 // placeholder matches a parameter of a path.
-var placeholder = regexp.MustCompile(`\{(\w+)\}`)
+var placeholder = text.Regexp(`\{(\w+)\}`)
 
 func (d *Document) describe(method, path string, r route) (documentRoute, error) {
 	scope := string(r.scope)
@@ -109,7 +110,7 @@ func (d *Document) describe(method, path string, r route) (documentRoute, error)
 		described.Security = append(described.Security, map[string][]string{})
 	}
 	var inPath []parameter
-	for _, found := range placeholder.FindAllStringSubmatch(path, -1) {
+	for _, found := range placeholder().FindAllStringSubmatch(path, -1) {
 		inPath = append(inPath, parameter{name: found[1]})
 	}
 	for i, parameters := range [][]parameter{inPath, r.query, r.headers} {

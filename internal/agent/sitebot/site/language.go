@@ -1,10 +1,11 @@
 package site
 
 import (
-	"regexp"
 	"strings"
 
 	"github.com/rehearse-dev/rehearse/internal/base/source"
+
+	"github.com/rehearse-dev/rehearse/internal/base/text"
 )
 
 // English is the language of last resort.
@@ -13,12 +14,12 @@ const English = "en"
 // Languages are those for which there are built-in texts.
 func Languages() []string { return []string{English, "fr", "es", "de", "it", "pt", "nl"} }
 
-var primarySubtag = regexp.MustCompile(`^[a-z]{2,3}$`)
+var primarySubtag = text.Regexp(`^[a-z]{2,3}$`)
 
 // Primary returns the primary subtag of a language tag (BCP 47): "pt" of "pt-BR". It is empty when the tag has none.
 func Primary(tag string) string {
 	primary, _, _ := strings.Cut(strings.ReplaceAll(strings.ToLower(strings.TrimSpace(tag)), "_", "-"), "-")
-	if !primarySubtag.MatchString(primary) {
+	if !primarySubtag().MatchString(primary) {
 		return ""
 	}
 	return primary

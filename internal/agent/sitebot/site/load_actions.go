@@ -21,7 +21,7 @@ func (c *CTA) DecodeNode(n source.Node) {
 	c.URL, c.Label = webAddress(n.Field("url")), shortText(n.Field("label"), maxTitle)
 	for field, parameter := range keys.FormFields.Entries() {
 		c.FormFields = append(c.FormFields, FormField{field, formParameter(parameter, c.FormFields)})
-		if !identifiers.MatchString(field) {
+		if !identifiers().MatchString(field) {
 			parameter.Report("use a letter first, then letters, digits, _ . and -", "%q is not an id", clip(field))
 		}
 	}

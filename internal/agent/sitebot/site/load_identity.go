@@ -1,15 +1,16 @@
 package site
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/rehearse-dev/rehearse/internal/base/source"
+
+	"github.com/rehearse-dev/rehearse/internal/base/text"
 )
 
 // hostNames are what a site may be called: host names, and names like them. A colon would blur the keys of sessions.
-var hostNames = regexp.MustCompile(`^[\p{L}\p{N}]([\p{L}\p{N}._-]*[\p{L}\p{N}])?$`)
+var hostNames = text.Regexp(`^[\p{L}\p{N}]([\p{L}\p{N}._-]*[\p{L}\p{N}])?$`)
 
 // maxName is the longest host name (RFC 1035).
 const maxName = 253
@@ -17,7 +18,7 @@ const maxName = 253
 // hostName returns the name of a site as it is compared.
 func hostName(n source.Node) string {
 	name := normal(n.Text())
-	if n.Kind != source.List && n.Kind != source.Map && (len(name) > maxName || !hostNames.MatchString(name)) {
+	if n.Kind != source.List && n.Kind != source.Map && (len(name) > maxName || !hostNames().MatchString(name)) {
 		n.Report("write a host name such as acme.example, without https://, port or path",
 			"%q is not the name of a site", clip(name))
 	}
@@ -97,8 +98,8 @@ func (p *Prompts) DecodeNode(n source.Node) {
 
 var (
 	// nameVariables are in braces in the name of a prompt.
-	nameVariables = regexp.MustCompile(`\{([^{}]*)\}`)
-	promptNames   = regexp.MustCompile(`^[\p{L}\p{N}{][\p{L}\p{N}{}._/-]*$`)
+	nameVariables = text.Regexp(`\{([^{}]*)\}`)
+	promptNames   = text.Regexp(`^[\p{L}\p{N}{][\p{L}\p{N}{}._/-]*$`)
 )
 
 // promptName returns the name of a prompt, which is also the path of a file.
@@ -107,15 +108,15 @@ func promptName(n source.Node) string {
 	if name == "" {
 		return ""
 	}
-	for _, match := range nameVariables.FindAllStringSubmatch(name, -1) {
+	for _, match := range nameVariables().FindAllStringSubmatch(name, -1) {
 		if match[1] != "agent" && match[1] != "site" {
 			n.Report("a name may hold {agent} and {site}", "unknown variable {%s} in the name of a prompt",
 				clip(match[1]))
 			return ""
 		}
 	}
-	plain := nameVariables.ReplaceAllString(name, "x")
-	if !promptNames.MatchString(plain) || strings.ContainsAny(plain, "{}") ||
+	plain := nameVariables().ReplaceAllString(name, "x")
+	if !promptNames().MatchString(plain) || strings.ContainsAny(plain, "{}") ||
 		slices.Contains(strings.Split(plain, "/"), "..") {
 		n.Report("write a name such as response-agents/answer/template", "%q is not the name of a prompt", clip(name))
 	}

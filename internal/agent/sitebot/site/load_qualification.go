@@ -1,11 +1,12 @@
 package site
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/rehearse-dev/rehearse/internal/base/source"
+
+	"github.com/rehearse-dev/rehearse/internal/base/text"
 )
 
 // qualification checks what the keys of a qualification say together.
@@ -92,12 +93,12 @@ func (s *Signal) DecodeNode(n source.Node) {
 	}
 }
 
-var identifiers = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_.-]{0,63}$`)
+var identifiers = text.Regexp(`^[A-Za-z][A-Za-z0-9_.-]{0,63}$`)
 
 // identifier returns a name that models repeat and addresses carry.
 func identifier(n source.Node) string {
 	id, given := scalar(n)
-	if given && !identifiers.MatchString(id) {
+	if given && !identifiers().MatchString(id) {
 		n.Report("use a letter first, then letters, digits, _ . and -; 64 at most", "%q is not an id", clip(id))
 	}
 	return id

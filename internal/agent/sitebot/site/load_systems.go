@@ -1,10 +1,11 @@
 package site
 
 import (
-	"regexp"
 	"slices"
 
 	"github.com/rehearse-dev/rehearse/internal/base/source"
+
+	"github.com/rehearse-dev/rehearse/internal/base/text"
 )
 
 // DecodeNode reads a folder, or {lightrag: …}.
@@ -55,13 +56,13 @@ func readSources(n source.Node) []string {
 	return names
 }
 
-var envNames = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+var envNames = text.Regexp(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
 // envName returns the name of an environment variable. What is written is not repeated in the problem: it may be the
 // secret itself.
 func envName(n source.Node) string {
 	name, given := scalar(n)
-	if given && !envNames.MatchString(name) {
+	if given && !envNames().MatchString(name) {
 		n.Report("write the variable's name, such as ACME_SECRET; never the secret itself",
 			"this is not the name of an environment variable")
 	}

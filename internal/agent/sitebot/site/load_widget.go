@@ -2,11 +2,12 @@ package site
 
 import (
 	"net/url"
-	"regexp"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/rehearse-dev/rehearse/internal/base/source"
+
+	"github.com/rehearse-dev/rehearse/internal/base/text"
 )
 
 // Bounds of what a site says first: it stands in a small window.
@@ -44,12 +45,12 @@ func shortText(n source.Node, most int) string {
 	return text
 }
 
-var colors = regexp.MustCompile(`^#[0-9a-f]{6}$`)
+var colors = text.Regexp(`^#[0-9a-f]{6}$`)
 
 func readColor(n source.Node) string {
 	text, _ := scalar(n)
 	text = strings.ToLower(text)
-	if text != "" && !colors.MatchString(text) {
+	if text != "" && !colors().MatchString(text) {
 		n.Report(`write six hexadecimal digits behind a #, in quotes, such as "#3355a8"`, "%q is not a colour",
 			clip(text))
 		return ""
@@ -76,7 +77,7 @@ func readStarters(n source.Node) []string {
 }
 
 // httpsHosts are hosts as they are written into the policy of a page.
-var httpsHosts = regexp.MustCompile(`^[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)*(:[0-9]{1,5})?$`)
+var httpsHosts = text.Regexp(`^[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)*(:[0-9]{1,5})?$`)
 
 // readLogo reads the https address of a picture.
 func readLogo(n source.Node) string {
@@ -88,7 +89,7 @@ func readLogo(n source.Node) string {
 	case !strings.Contains(text, ":"):
 		n.Report("", "removed: use the https address of the picture, not a file")
 		return ""
-	case err != nil, u.Scheme != "https", !httpsHosts.MatchString(u.Host):
+	case err != nil, u.Scheme != "https", !httpsHosts().MatchString(u.Host):
 		n.Report("write it whole, such as https://acme.example/logo.png", "%q is not an https address", clip(text))
 		return ""
 	case u.User != nil:

@@ -14,11 +14,12 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"regexp"
 	"strings"
 	"time"
 
 	"github.com/rehearse-dev/rehearse/internal/agent/sitebot/site"
+
+	"github.com/rehearse-dev/rehearse/internal/base/text"
 )
 
 const (
@@ -79,14 +80,14 @@ var errAddress = errors.New("sites: the address of the database cannot be read: 
 	"postgres://USER:PASSWORD@HOST:5432/DATABASE, with special characters of the password as %XX")
 
 // identifiers are the names of tables, perhaps behind a schema. They are as long as PostgreSQL keeps them.
-var identifiers = regexp.MustCompile(`^([A-Za-z_][A-Za-z0-9_]{0,62}\.)?[A-Za-z_][A-Za-z0-9_]{0,62}$`)
+var identifiers = text.Regexp(`^([A-Za-z_][A-Za-z0-9_]{0,62}\.)?[A-Za-z_][A-Za-z0-9_]{0,62}$`)
 
 // tableName checks the name of a table and splits it.
 func tableName(name string) (schema, table string, err error) {
 	if name == "" {
 		name = DefaultTable
 	}
-	if !identifiers.MatchString(name) {
+	if !identifiers().MatchString(name) {
 		return "", "",
 			fmt.Errorf("sites: %q is not the name of a table: use letters, digits and _, such as %s or config.%s",
 				clip(name, 60), DefaultTable, DefaultTable)

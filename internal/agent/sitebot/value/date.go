@@ -1,12 +1,13 @@
 package value
 
 import (
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"github.com/rehearse-dev/rehearse/internal/base/text"
 )
 
 // AnyDay is the value of a message that leaves the day open.
@@ -34,7 +35,7 @@ const (
 )
 
 // figuresOfDay match what may be a day: figures with separators, or 14 03 2027.
-var figuresOfDay = regexp.MustCompile(`[0-9]+(?:[-./][0-9]+)+|[0-9]{1,2} [0-9]{1,2} [0-9]{4}`)
+var figuresOfDay = text.Regexp(`[0-9]+(?:[-./][0-9]+)+|[0-9]{1,2} [0-9]{1,2} [0-9]{4}`)
 
 // Date returns the day that the message gives in figures, as YYYY-MM-DD, or why it has none. A message without a day
 // has no refusal. A day without a year counts only in a message without words, where it cannot be a share or an hour;
@@ -45,7 +46,7 @@ func (t *Text) Date(c Calendar) (Found, Refusal) {
 	var days []time.Time
 	var places, formed []piece
 	ranged := false
-	for _, at := range figuresOfDay.FindAllIndex(t.rest, -1) {
+	for _, at := range figuresOfDay().FindAllIndex(t.rest, -1) {
 		if !t.free(at[0], at[1]) {
 			continue
 		}
@@ -108,14 +109,14 @@ func (t *Text) free(from, to int) bool {
 	spaced := strings.ContainsRune(string(t.rest[from:to]), ' ')
 	return !(from > 0 && (isLetter(before) || isDigit(before) || strings.ContainsRune("+#$€£_%@&=:\x00", before))) &&
 		!(to < len(t.rest) && (isLetter(behind) || isDigit(behind) || strings.ContainsRune("%€$£°_@", behind)) &&
-			!hour.Match(t.rest[to:])) &&
-		!(spaced && (digitsBefore.Match(t.rest[:from]) || digitsBehind.Match(t.rest[to:])))
+			!hour().Match(t.rest[to:])) &&
+		!(spaced && (digitsBefore().Match(t.rest[:from]) || digitsBehind().Match(t.rest[to:])))
 }
 
 var (
-	hour         = regexp.MustCompile(`^[tT][0-9]`) // behind a day of ISO 8601
-	digitsBefore = regexp.MustCompile(`[0-9] $`)
-	digitsBehind = regexp.MustCompile(`^ [0-9]`)
+	hour         = text.Regexp(`^[tT][0-9]`) // behind a day of ISO 8601
+	digitsBefore = text.Regexp(`[0-9] $`)
+	digitsBehind = text.Regexp(`^ [0-9]`)
 )
 
 // dated reports whether figures have the form of one day with a year, or of several.
@@ -218,7 +219,7 @@ func midnight(t time.Time) time.Time {
 const longestSpan = 31 * 24 * time.Hour
 
 // isoDay matches the form of a day, whether or not the day exists.
-var isoDay = regexp.MustCompile(`^[0-9]{4}-[0-9]{2}-[0-9]{2}$`)
+var isoDay = text.Regexp(`^[0-9]{4}-[0-9]{2}-[0-9]{2}$`)
 
 // Normal checks the day that a model read in a message: YYYY-MM-DD, two of them as A/B, AnyDay, or a Refusal. It
 // returns the value to store, or why there is none. Of a span that has begun, the days from today on are left.
@@ -235,7 +236,7 @@ func (c Calendar) Normal(answer string) (string, Refusal) {
 	if !span {
 		last = first
 	}
-	if !isoDay.MatchString(first) || !isoDay.MatchString(last) {
+	if !isoDay().MatchString(first) || !isoDay().MatchString(last) {
 		return "", Unclear
 	}
 	from, errFrom := time.Parse(time.DateOnly, first)

@@ -2,13 +2,14 @@ package value
 
 import (
 	"net/mail"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
 	"golang.org/x/net/idna"
+
+	"github.com/rehearse-dev/rehearse/internal/base/text"
 )
 
 // Bounds of the parts of an address, in bytes (RFC 5321, 4.5.3.1).
@@ -19,7 +20,7 @@ const (
 )
 
 // lastLabel matches the last part of a domain.
-var lastLabel = regexp.MustCompile(`^([a-z]+|xn--[a-z0-9-]+)$`)
+var lastLabel = text.Regexp(`^([a-z]+|xn--[a-z0-9-]+)$`)
 
 // Email returns the address in the message, its domain in lower-case ASCII: the last one that no negation cancels. All
 // addresses are taken, also those that do not count.
@@ -114,7 +115,7 @@ func asciiDomain(said string) string {
 	}
 	domain = strings.ToLower(domain)
 	labels := strings.Split(domain, ".")
-	if len(domain) > maxDomain || len(labels) < 2 || !lastLabel.MatchString(labels[len(labels)-1]) {
+	if len(domain) > maxDomain || len(labels) < 2 || !lastLabel().MatchString(labels[len(labels)-1]) {
 		return ""
 	}
 	for _, l := range labels {

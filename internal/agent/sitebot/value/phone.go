@@ -2,19 +2,20 @@ package value
 
 import (
 	"bytes"
-	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
 	"github.com/nyaruka/phonenumbers/v2"
+
+	"github.com/rehearse-dev/rehearse/internal/base/text"
 )
 
 // Candidates for phone numbers: figures in groups, with or without the sign of an international number. In narrow ones
 // at most one character separates two groups.
 var (
-	numbers = regexp.MustCompile(`\+?[0-9(][0-9 ().\x{00a0}\x{202f}/-]*[0-9]`)
-	narrow  = regexp.MustCompile(`\+?(?:\([0-9]+\)|[0-9]+)(?:[ .\x{00a0}\x{202f}/-]?(?:\([0-9]+\)|[0-9]+))*`)
+	numbers = text.Regexp(`\+?[0-9(][0-9 ().\x{00a0}\x{202f}/-]*[0-9]`)
+	narrow  = text.Regexp(`\+?(?:\([0-9]+\)|[0-9]+)(?:[ .\x{00a0}\x{202f}/-]?(?:\([0-9]+\)|[0-9]+))*`)
 )
 
 // The digits of a phone number.
@@ -30,10 +31,10 @@ const (
 func (t *Text) Phone(region string) (Found, bool) {
 	var all []Found
 	var found []piece
-	for _, at := range numbers.FindAllIndex(t.rest, -1) {
+	for _, at := range numbers().FindAllIndex(t.rest, -1) {
 		places := [][]int{at}
 		if len(figures(t.rest[at[0]:at[1]])) > maxPhone { // perhaps two numbers
-			places = narrow.FindAllIndex(t.rest[at[0]:at[1]], -1)
+			places = narrow().FindAllIndex(t.rest[at[0]:at[1]], -1)
 			for _, p := range places {
 				p[0], p[1] = p[0]+at[0], p[1]+at[0]
 			}

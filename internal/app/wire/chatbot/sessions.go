@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"regexp"
 
 	"github.com/rehearse-dev/rehearse/graph"
 	"github.com/rehearse-dev/rehearse/internal/agent/sitebot"
@@ -18,6 +17,8 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/base/source"
 	"github.com/rehearse-dev/rehearse/internal/data/dataset/conversation"
 	"github.com/rehearse-dev/rehearse/internal/run/store"
+
+	"github.com/rehearse-dev/rehearse/internal/base/text"
 )
 
 // sessionRecords are the sessions of chatbots with the leads that they have left.
@@ -46,7 +47,7 @@ type Sessions struct {
 func (s *Sessions) Close() error { return s.close() }
 
 // redisURL matches the scheme of a Redis address.
-var redisURL = regexp.MustCompile(`^(rediss?|unix)://`)
+var redisURL = text.Regexp(`^(rediss?|unix)://`)
 
 // OpenSessions opens an existing store of sessions: sqlite:PATH, a bare path or postgres://…, and with a server
 // redis://HOST:PORT for their states, if redis is not empty.
@@ -69,7 +70,7 @@ func OpenSessions(ctx context.Context, address, redis string) (*Sessions, error)
 }
 
 func sessionsInDatabase(ctx context.Context, address string) (*Sessions, error) {
-	if redisURL.MatchString(address) {
+	if redisURL().MatchString(address) {
 		return nil, source.Invalid("--store redis://… removed: use --redis for the states of sessions, " +
 			"and --store for the database of the server")
 	}

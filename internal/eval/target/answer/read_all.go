@@ -7,12 +7,13 @@ import (
 	"io"
 	"iter"
 	"mime"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/rehearse-dev/rehearse/internal/base/sse"
+
+	"github.com/rehearse-dev/rehearse/internal/base/text"
 )
 
 // ReadAll reads an answer that came whole. Media is its media type, as in a Content-Type; it may be empty. Earlier is
@@ -95,11 +96,11 @@ func mediaType(contentType string) string {
 
 // isHTML reports whether a body begins like a page.
 func isHTML(body []byte) bool {
-	return page.Match(bytes.TrimPrefix(body[:min(len(body), 2048)], []byte("\ufeff")))
+	return page().Match(bytes.TrimPrefix(body[:min(len(body), 2048)], []byte("\ufeff")))
 }
 
 // page matches the beginning of a page, behind comments and what announces XML.
-var page = regexp.MustCompile(`(?is)^(\s|<!--.*?-->|<\?xml.*?\?>)*<(!doctype\s+html|(html|head|body)[\s>])`)
+var page = text.Regexp(`(?is)^(\s|<!--.*?-->|<\?xml.*?\?>)*<(!doctype\s+html|(html|head|body)[\s>])`)
 
 // FormatOf returns the format of a stream that a Content-Type announces; empty for any other.
 func FormatOf(contentType string) Format {

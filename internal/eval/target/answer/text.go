@@ -3,9 +3,10 @@ package answer
 import (
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strconv"
+
+	"github.com/rehearse-dev/rehearse/internal/base/text"
 )
 
 // Text is a text in an answer, at a path from its root.
@@ -66,7 +67,7 @@ func Texts(data []byte) ([]Text, error) {
 }
 
 // plainName matches names that stand behind a point in a path (RFC 9535, section 2.5.1.1).
-var plainName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+var plainName = text.Regexp(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
 // path returns the JSONPath of a place. The last of several elements is counted from the end, because the next answer
 // may have more of them.
@@ -78,7 +79,7 @@ func (p *position) path() string {
 		return p.in.path() + "[-1]"
 	case p.among > 0:
 		return p.in.path() + "[" + strconv.Itoa(p.at) + "]"
-	case plainName.MatchString(p.name):
+	case plainName().MatchString(p.name):
 		return p.in.path() + "." + p.name
 	}
 	return p.in.path() + "[" + quotedName(p.name) + "]"

@@ -3,12 +3,13 @@ package curl
 import (
 	"errors"
 	"net/http"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/rehearse-dev/rehearse/internal/base/redact"
 	"github.com/rehearse-dev/rehearse/internal/base/source"
+
+	"github.com/rehearse-dev/rehearse/internal/base/text"
 )
 
 const (
@@ -175,7 +176,7 @@ func joined(headers []Pair) []Pair {
 }
 
 // credential matches names of headers, parameters and fields whose values are credentials.
-var credential = regexp.MustCompile(
+var credential = text.Regexp(
 	`(?i)auth|token|secret|passw|credential|cookie|session|(^|[-_])(key|pat|pass)$|api[-_]?key`)
 
 // leastKey is how long a user without a password is that may be a key, in bytes. A shorter one is a name, which stands
@@ -203,7 +204,7 @@ func (l *parsed) secrets(r Request) []Pair {
 				_, value, _ := strings.Cut(strings.TrimSpace(part), "=")
 				add("curl cookie", value)
 			}
-		case credential.MatchString(h.Name):
+		case credential().MatchString(h.Name):
 			scheme, token, ok := strings.Cut(h.Value, " ")
 			if !ok {
 				token = scheme
@@ -212,7 +213,7 @@ func (l *parsed) secrets(r Request) []Pair {
 		}
 	}
 	for _, p := range append(slices.Clone(r.Query), fields(r.Body)...) {
-		if credential.MatchString(p.Name) && !ConversationName(p.Name) {
+		if credential().MatchString(p.Name) && !ConversationName(p.Name) {
 			add("curl "+p.Name, p.Value)
 		}
 	}
@@ -224,7 +225,7 @@ func (l *parsed) secrets(r Request) []Pair {
 
 func secretsIn(v source.Value, add func(name, value string)) {
 	for _, f := range v.Fields {
-		if f.Value.Kind == source.String && credential.MatchString(f.Name) && !ConversationName(f.Name) {
+		if f.Value.Kind == source.String && credential().MatchString(f.Name) && !ConversationName(f.Name) {
 			add("curl "+f.Name, f.Value.Scalar)
 		}
 	}

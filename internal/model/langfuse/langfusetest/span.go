@@ -3,11 +3,12 @@ package langfusetest
 import (
 	"cmp"
 	"net/http"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/rehearse-dev/rehearse/internal/base/text"
 )
 
 // Span is a span that was sent.
@@ -51,7 +52,7 @@ func (s *Server) deleteTraces(in input) (int, any) {
 	return http.StatusOK, object{"message": "Traces deleted successfully"}
 }
 
-var hexDigits = regexp.MustCompile(`^[0-9a-f]+$`)
+var hexDigits = text.Regexp(`^[0-9a-f]+$`)
 
 func (s *Server) takeSpans(in input) (int, any) {
 	if in.header.Get("X-Langfuse-Ingestion-Version") != "4" {
@@ -75,7 +76,7 @@ func (s *Server) take(o, shared object) {
 		TraceID: text("traceId"), ID: text("spanId"), ParentID: text("parentSpanId"), Name: text("name"),
 		Attributes: attributes(o),
 	}
-	if len(span.TraceID) != 32 || len(span.ID) != 16 || !hexDigits.MatchString(span.TraceID+span.ID+span.ParentID) ||
+	if len(span.TraceID) != 32 || len(span.ID) != 16 || !hexDigits().MatchString(span.TraceID+span.ID+span.ParentID) ||
 		span.Name == "" {
 		s.t.Errorf("the span %v has a wrong id, or no name", o)
 	}
