@@ -33,12 +33,7 @@ func Parse(style, source string, more ...template.FuncMap) *template.Template {
 		"score": func(x float64) string { return text.Score(x, 2) }, "took": text.Milliseconds, "capital": text.Capital,
 		"line": text.OneLine,
 		"word": VerdictWord,
-		"check": func(passed bool) result.Verdict {
-			if passed {
-				return result.Pass
-			}
-			return result.Fail
-		},
+		"icon": Icon, "check": CheckVerdict,
 	})
 	for _, functions := range more {
 		pieces.Funcs(functions)
@@ -59,6 +54,21 @@ func VerdictWord(v result.Verdict) string {
 		return "not graded"
 	}
 	return "skipped"
+}
+
+// CheckVerdict is the verdict of a check.
+func CheckVerdict(passed bool) result.Verdict {
+	if passed {
+		return result.Pass
+	}
+	return result.Fail
+}
+
+// Icon is a verdict as a picture, with its word for those who do not see it.
+func Icon(v result.Verdict) template.HTML {
+	name := template.HTMLEscapeString(string(v))
+	return template.HTML(`<svg class="icon ` + name + `" aria-hidden="true" focusable="false"><use href="#i-` + name +
+		`"/></svg><span class="said-only">` + VerdictWord(v) + `</span>`) //nolint:gosec // escaped above
 }
 
 // Filter is one choice of what is shown.

@@ -28,8 +28,8 @@ var Style string
 // Functions are what the templates call beside the page's own.
 func Functions() template.FuncMap {
 	return template.FuncMap{
-		"delta": func(name string, rows []Change, left int) changed { return changed{name, rows, left} },
-		"known": known, "rounded": rounded,
+		"delta":   func(name string, rows []Change, left int) changed { return changed{name, rows, left} },
+		"rounded": rounded, "message": messageHTML, "checks": checksHTML,
 	}
 }
 
@@ -38,14 +38,6 @@ type changed struct {
 	Name string
 	Rows []Change
 	Left int
-}
-
-// known writes a number that may be unknown.
-func known(x *float64) string {
-	if x == nil {
-		return ""
-	}
-	return number(*x)
 }
 
 // rounded returns a score that an attribute has exactly, as people read it.
