@@ -1,6 +1,7 @@
 package transcript
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 
@@ -16,15 +17,32 @@ func TestHostileTexts(t *testing.T) {
 		`"><script>alert(1)</script>`, `' onload='x`, "<img src=x onerror=x>", "</ul></details>", "&lt;b&gt;",
 		"\x00<b>", `" autofocus onfocus="x`, "<!--", "javascript:x",
 	} {
-		page := string(checksHTML([]result.Assertion{{
-			Text: hostile, Grader: hostile, Evidence: hostile,
-			Voters: []result.Voter{{Model: hostile, Missing: hostile, Reasoning: hostile}},
-		}}))
-		for _, as := range []Messages{Rendered, Raw, Both} {
-			page += string(messageHTML(MessageOf(hostile, chat.Content{Text: hostile}, nil, as)))
-			page += string(messageHTML(MessageOf("user", chat.Content{Blocks: []chat.Block{
+		failure := result.Failure{Code: result.Code(hostile), Source: hostile, Message: hostile}
+		raw, _ := json.Marshal(hostile)
+		state, _ := json.Marshal(map[string]any{hostile: hostile, "facts": []any{map[string]any{"key": hostile}}})
+		record := &result.Test{
+			TestID: hostile, Verdict: result.Verdict(hostile), Failures: []result.Failure{failure},
+			Scores: []result.Score{{
+				Name: "turn-1", Verdict: result.Verdict(hostile), Failures: []result.Failure{failure},
+				Assertions: []result.Assertion{{
+					Text: hostile, Grader: hostile, Evidence: hostile,
+					Voters: []result.Voter{{Model: hostile, Missing: hostile, Reasoning: hostile}},
+				}},
+			}},
+			Turns: []result.Turn{{
+				Index: 1, Input: chat.Content{Text: hostile}, Output: hostile, Node: hostile, State: state,
+				FinishReason: hostile, ToolCalls: []chat.ToolCall{{Name: hostile, Args: raw, Result: raw}},
+			}, {Index: 2, Input: chat.Content{Blocks: []chat.Block{
 				{Type: "image", Value: hostile}, {Type: "image", Value: "data:image/png;base64," + hostile},
-			}}, nil, as)))
+			}}}},
+		}
+		page := ""
+		for _, as := range []Messages{Rendered, Raw, Both} {
+			shown := Of(record, hostile, as)
+			for i := range shown.Turns {
+				shown.Turns[i].Judge = []Exchange{{Prompt: hostile, Reply: hostile}}
+				page += string(written(func(b *pageWriter) { b.exchange(&shown.Turns[i]) }))
+			}
 		}
 		open := 0
 		for z := html.NewTokenizer(strings.NewReader(page)); ; {

@@ -18,7 +18,7 @@ const (
 	maxImage  = 300 << 10
 )
 
-// Message is what somebody said. It is Silent when that was nothing but blanks.
+// Message is a message of a conversation. It is Silent when it has nothing but blanks.
 type Message struct {
 	Role   string
 	Parts  []Part
@@ -36,7 +36,7 @@ type Part struct {
 	Image template.URL
 }
 
-// MessageOf returns what somebody said; marks are those of a text.
+// MessageOf returns a message; marks are those of a text.
 func MessageOf(role string, c chat.Content, marks []markdown.Mark, as Messages) Message {
 	m := Message{Role: text.OneLine(role, 20)}
 	if c.Blocks == nil {

@@ -5,7 +5,6 @@ package transcript
 import (
 	_ "embed"
 	"fmt"
-	"html/template"
 	"maps"
 	"slices"
 	"strconv"
@@ -14,8 +13,8 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/spec/result"
 )
 
-// Source holds the templates: said, fault, graded, delta, talk, judged, exchange and end. They need Functions and those
-// of the page.
+// Source has the templates said, fault, graded, talk, judged, exchange and end. They need Functions and those of the
+// page.
 //
 //go:embed transcript.html.tmpl
 var Source string
@@ -24,21 +23,6 @@ var Source string
 //
 //go:embed transcript.css
 var Style string
-
-// Functions are what the templates call beside the page's own.
-func Functions() template.FuncMap {
-	return template.FuncMap{
-		"delta":   func(name string, rows []Change, left int) changed { return changed{name, rows, left} },
-		"rounded": rounded, "message": messageHTML, "checks": checksHTML,
-	}
-}
-
-// changed is what a turn changed of something.
-type changed struct {
-	Name string
-	Rows []Change
-	Left int
-}
 
 // rounded returns a score that an attribute has exactly, as people read it.
 func rounded(exact string) string {
@@ -86,7 +70,7 @@ type Transcript struct {
 	Judge               []Exchange // about the whole conversation
 }
 
-// Fact is something that is known beside what was said.
+// Fact is something that is known beside the messages.
 type Fact struct{ Name, Value string }
 
 // Turn is an exchange with its grades. ID is its anchor, Row its place beside other trials.
@@ -110,7 +94,7 @@ type Turn struct {
 	Judge     []Exchange
 }
 
-// Exchange is what a judge was sent and what it answered, as far as the run kept them.
+// Exchange is the prompt and the answer of a judge, as far as the run stored them.
 type Exchange struct{ Prompt, Reply string }
 
 // ToolCall is a use of a tool.
