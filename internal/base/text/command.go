@@ -1,5 +1,7 @@
 package text
 
+import "strings"
+
 var (
 	// inlineCommand is what Azure Pipelines, GitHub's first form and TeamCity read anywhere in a line.
 	inlineCommand = Regexp(`(?i)##(vso\[|\[|teamcity\[)`)
@@ -11,6 +13,11 @@ var (
 // command: in ##vso[, ##[ and ##teamcity[, and in :: before a letter at the beginning of a line. What people see stays
 // the same. It comes after Visible, which would show that space.
 func NoCommand(s string) string {
-	s = inlineCommand().ReplaceAllString(s, "##\u200b$1")
-	return lineCommand().ReplaceAllString(s, "$1::\u200b$2")
+	if strings.Contains(s, "##") {
+		s = inlineCommand().ReplaceAllString(s, "##\u200b$1")
+	}
+	if strings.Contains(s, "::") {
+		s = lineCommand().ReplaceAllString(s, "$1::\u200b$2")
+	}
+	return s
 }

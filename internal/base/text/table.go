@@ -7,7 +7,14 @@ import (
 )
 
 // Width returns how many cells of a terminal s takes: most characters one, those of East Asia and emoji two.
-func Width(s string) int { return cells().StringWidth(s) }
+func Width(s string) int {
+	for i := range len(s) {
+		if s[i] < ' ' || s[i] > '~' {
+			return cells().StringWidth(s)
+		}
+	}
+	return len(s)
+}
 
 // Truncate returns s cut to so many cells of a terminal, tail included, which is added only where s is cut.
 func Truncate(s string, width int, tail string) string { return cells().Truncate(s, width, tail) }
