@@ -64,10 +64,13 @@ func Run(ctx context.Context, c Conversation) (t *result.Test, err error) {
 	led := ctx
 	ctx = h.traced(led)
 	defer func() { h.finish(ctx, t) }()
-	if err := h.prepare(); err != nil {
-		h.refuse(err)
+	prepared := *h // a copy, to which a check that hangs may write later
+	prepare := func() (struct{}, error) { return struct{}{}, prepared.prepare() }
+	if _, err := isolate(ended(), h.Log, prepare, nil); err != nil {
+		h.refuse(fmt.Errorf("test %s: %w", h.Test.ID, err))
 		return h.record(), nil
 	}
+	h = &prepared
 	outer := ctx
 	if limit := c.Test.Execution.ConversationTimeout; limit > 0 {
 		var cancel context.CancelFunc
@@ -195,9 +198,9 @@ func implicit(name string) suite.Assertion {
 func (h *activeConversation) checks(assertions []suite.Assertion) ([]Check, error) {
 	var checks []Check
 	for _, a := range assertions {
-		c, err := isolate(ended(), h.Log, func() (Check, error) { return h.Grading.Check(a) }, nil)
+		c, err := h.Grading.Check(a)
 		if err != nil {
-			return nil, fmt.Errorf("test %s: %w", h.Test.ID, err)
+			return nil, err
 		}
 		checks = append(checks, c)
 	}

@@ -65,7 +65,7 @@ func (h *activeConversation) prepareUser() error {
 		return nil
 	}
 	if h.User == nil {
-		return fmt.Errorf("test %s: nobody plays its simulated user", h.Test.ID)
+		return errors.New("no model plays its simulated user")
 	}
 	every, err := h.checks(h.Test.EveryTurn)
 	if err != nil {
