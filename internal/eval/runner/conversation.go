@@ -60,13 +60,15 @@ func Run(ctx context.Context, c Conversation) (t *result.Test, err error) {
 	c.ID = cmp.Or(c.ID, rand.Text())
 	h := &activeConversation{
 		Conversation: c, threshold: Threshold(c.Test), started: c.Now(), history: slices.Clone(c.Test.Input),
+		guard: &guard{log: c.Log},
 	}
+	defer h.guard.close()
 	led := ctx
 	ctx = h.traced(led)
 	defer func() { h.finish(ctx, t) }()
 	prepared := *h // a copy, to which a check that hangs may write later
 	prepare := func() (struct{}, error) { return struct{}{}, prepared.prepare() }
-	if _, err := isolate(ended(), h.Log, prepare, nil); err != nil {
+	if _, err := isolate(ended(), h.guard, prepare, nil); err != nil {
 		h.refuse(fmt.Errorf("test %s: %w", h.Test.ID, err))
 		return h.record(), nil
 	}
@@ -93,6 +95,7 @@ func Run(ctx context.Context, c Conversation) (t *result.Test, err error) {
 // activeConversation is a conversation while it is being held.
 type activeConversation struct {
 	Conversation
+	guard     *guard
 	threshold float64
 	started   time.Time
 	// turns are the checks of each turn, whole those of the conversation.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"runtime/debug"
+	"sync"
 	"time"
 
 	"github.com/rehearse-dev/rehearse/internal/base/text"
@@ -30,27 +31,82 @@ func Panicked(log *slog.Logger, cause any) error {
 	return fmt.Errorf("%w: %s", errPanic, sentence)
 }
 
-// isolate runs code of a target or a grader in a goroutine of its own, so that neither a panic nor a hang of it ends
-// more than its test. A panic is an error. Code that goes on for longer than patience after ctx has ended is abandoned:
+// guard has the goroutines in which one conversation runs code of targets and graders. They are reused, since a new
+// goroutine grows its stack again. Close it after the conversation. It is safe for concurrent use.
+type guard struct {
+	log    *slog.Logger
+	mu     sync.Mutex
+	idle   []chan func()
+	closed bool
+}
+
+// start runs code in an idle goroutine, or in a new one, and returns the goroutine.
+func (g *guard) start(run func()) chan func() {
+	g.mu.Lock()
+	var in chan func()
+	if n := len(g.idle); n > 0 {
+		in, g.idle = g.idle[n-1], g.idle[:n-1]
+	}
+	g.mu.Unlock()
+	if in == nil {
+		in = make(chan func())
+		go func() {
+			for run := range in {
+				run()
+			}
+		}()
+	}
+	in <- run
+	return in
+}
+
+// reuse makes a goroutine idle whose code has ended, unless it is gone.
+func (g *guard) reuse(in chan func(), gone bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if gone || g.closed {
+		close(in)
+		return
+	}
+	g.idle = append(g.idle, in)
+}
+
+// close ends the idle goroutines, and the others when their code ends.
+func (g *guard) close() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.closed = true
+	for _, in := range g.idle {
+		close(in)
+	}
+	g.idle = nil
+}
+
+// isolate runs code of a target or a grader in a goroutine of the guard, so that neither a panic nor a hang of it ends
+// more than its test. A panic is an error. Code that runs for longer than patience after ctx has ended is abandoned:
 // the error is then errAbandoned, and late, if it is not nil, gets what the code returns in the end.
-func isolate[T any](ctx context.Context, log *slog.Logger, run func() (T, error), late func(T)) (T, error) {
+func isolate[T any](ctx context.Context, g *guard, run func() (T, error), late func(T)) (T, error) {
 	type outcome struct {
 		value T
 		err   error
+		// gone is true where the code has ended its goroutine (runtime.Goexit).
+		gone bool
 	}
 	done := make(chan outcome, 1) // has room, so that abandoned code can end
-	go func() {
-		o := outcome{err: errors.New("it ended without an answer")}
+	in := g.start(func() {
+		o := outcome{err: errors.New("it ended without an answer"), gone: true}
 		defer func() {
 			if r := recover(); r != nil {
-				o.err = Panicked(log, r)
+				o.err, o.gone = Panicked(g.log, r), false
 			}
 			done <- o
 		}()
 		o.value, o.err = run()
-	}()
+		o.gone = false
+	})
 	select {
 	case o := <-done:
+		g.reuse(in, o.gone)
 		return o.value, o.err
 	case <-ctx.Done():
 	}
@@ -58,14 +114,16 @@ func isolate[T any](ctx context.Context, log *slog.Logger, run func() (T, error)
 	defer wait.Stop()
 	select {
 	case o := <-done:
+		g.reuse(in, o.gone)
 		return o.value, o.err
 	case <-wait.C:
+		close(in)
 	}
 	if late != nil {
 		go func() {
 			defer func() {
 				if r := recover(); r != nil {
-					_ = Panicked(log, r) // for the log
+					_ = Panicked(g.log, r) // for the log
 				}
 			}()
 			late((<-done).value)
