@@ -188,8 +188,8 @@ func (p *jsonParser) text(t jsontext.Token) string {
 	return t.String()
 }
 
-// jsonFault returns where a text is faulty, and what is wrong, in the words of encoding/json. The token that was read last
-// starts at an offset.
+// jsonFault returns the offset of a fault, and what is wrong, in the words of encoding/json. The token that was read
+// last begins at start.
 func jsonFault(data []byte, start int, err error) (offset int, message string) {
 	syntactic, ok := errors.AsType[*jsontext.SyntacticError](err)
 	switch {
