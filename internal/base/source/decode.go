@@ -161,27 +161,20 @@ func (n Node) decodeStruct(v reflect.Value) {
 	}
 }
 
-var (
-	durationType = reflect.TypeFor[time.Duration]()
-	nodeType     = reflect.TypeFor[Node]()
-	decoderType  = reflect.TypeFor[Decoder]()
-)
-
 // decode reads the node into v by the field's tags.
 func (n Node) decode(v reflect.Value, f *field) {
-	t := v.Type()
-	switch {
-	case reflect.PointerTo(t).Implements(decoderType):
-		v.Addr().Interface().(Decoder).DecodeNode(n)
+	switch into := v.Addr().Interface().(type) {
+	case Decoder:
+		into.DecodeNode(n)
 		return
-	case t == durationType:
-		v.SetInt(int64(n.Duration()))
+	case *time.Duration:
+		*into = n.Duration()
 		return
-	case t == nodeType:
-		v.Set(reflect.ValueOf(n))
+	case *Node:
+		*into = n
 		return
 	}
-	switch t.Kind() {
+	switch t := v.Type(); t.Kind() {
 	case reflect.String:
 		v.SetString(n.text(f))
 	case reflect.Bool:

@@ -2,11 +2,14 @@ package source
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"strconv"
+	"sync"
+
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // ParseJSON parses one JSON value that starts on the given line of the file, as a line of a JSON Lines file does.
@@ -18,25 +21,24 @@ func ParseJSON(file string, data []byte, line int) (Value, error) {
 			Hint: "save the file as UTF-8",
 		}}
 	}
-	p := jsonParser{dec: json.NewDecoder(bytes.NewReader(data)), data: data, line: line}
-	p.dec.UseNumber()
-	v, err := p.value(0)
+	p := jsonParser{dec: jsonDecoders.Get().(*jsontext.Decoder), data: data, line: line}
+	defer jsonDecoders.Put(p.dec)
+	p.dec.Reset(bytes.NewBuffer(data), jsontext.AllowInvalidUTF8(true)) // half a surrogate pair, escaped
+	v := Value{}
+	t, err := p.token()
 	if err == nil {
-		if _, extra := p.dec.Token(); !errors.Is(extra, io.EOF) {
-			err = errors.New("something follows the value")
-		}
+		v, err = p.value(t)
+	}
+	if rest := bytes.TrimLeft(data[p.dec.InputOffset():], jsonSpace); err == nil && len(rest) > 0 {
+		p.start, err = len(data)-len(rest), errors.New("something follows the value")
 	}
 	if err != nil {
-		at, column := p.place(p.dec.InputOffset())
-		if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
-			at, column = p.place(max(0, syntax.Offset-1))
-		}
-		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-			err = errors.New("it ends in the middle")
-		}
+		offset, message := jsonFault(data, p.start, err)
+		before := data[:offset]
 		return Value{}, Problems{{
-			File: file, Line: at, Column: column,
-			Message: "not valid JSON: " + err.Error(), Hint: "each line must be one complete JSON object",
+			File: file, Line: line + bytes.Count(before, []byte("\n")),
+			Column:  offset - bytes.LastIndexByte(before, '\n'),
+			Message: "not valid JSON: " + message, Hint: "each line must be one complete JSON object",
 		}}
 	}
 	return v, nil
@@ -89,95 +91,118 @@ func JSONNodes(data []byte) (nodes int) {
 	return nodes
 }
 
+// jsonSpace is the white space of JSON.
+const jsonSpace = " \t\r\n"
+
+// jsonDecoders are decoders of earlier texts, whose stacks are used again.
+var jsonDecoders = sync.Pool{New: func() any { return new(jsontext.Decoder) }}
+
 type jsonParser struct {
-	dec  *json.Decoder
+	dec  *jsontext.Decoder
 	data []byte
-	line int
-	// where the last place was found: the search for the next one goes on from there
-	seen       int64
-	seenLine   int
-	lineStart  int64
-	everPlaced bool
+	// start is the offset of the last token, and lineStart that of its line.
+	start, line, lineStart int
 }
 
-func (p *jsonParser) place(offset int64) (line, column int) {
-	if !p.everPlaced || offset < p.seen {
-		p.seen, p.seenLine, p.lineStart, p.everPlaced = 0, p.line, 0, true
-	}
-	for ; p.seen < offset && p.seen < int64(len(p.data)); p.seen++ {
-		if p.data[p.seen] == '\n' {
-			p.seenLine++
-			p.lineStart = p.seen + 1
+// token reads the next token. Each token is read here, so that no end of a line is missed.
+func (p *jsonParser) token() (jsontext.Token, error) {
+	p.start = int(p.dec.InputOffset())
+separators:
+	for ; p.start < len(p.data); p.start++ {
+		switch p.data[p.start] {
+		case '\n':
+			p.line, p.lineStart = p.line+1, p.start+1
+		case ' ', '\t', '\r', ',', ':':
+		default:
+			break separators
 		}
 	}
-	return p.seenLine, int(offset-p.lineStart) + 1
+	depth := p.dec.StackDepth()
+	t, err := p.dec.ReadToken()
+	if err == nil && depth > maxDepth && t.Kind() != ']' && t.Kind() != '}' {
+		err = fmt.Errorf("nested deeper than %d levels", maxDepth)
+	}
+	return t, err
 }
 
-func (p *jsonParser) value(depth int) (Value, error) {
-	if depth > maxDepth {
-		return Value{}, fmt.Errorf("nested deeper than %d levels", maxDepth)
-	}
-	start := p.dec.InputOffset()
-	for start < int64(len(p.data)) && bytes.IndexByte([]byte(" \t\r\n,:"), p.data[start]) >= 0 {
-		start++
-	}
-	token, err := p.dec.Token()
-	if err != nil {
-		return Value{}, err
-	}
-	v := Value{}
-	v.Line, v.Column = p.place(start)
-	switch t := token.(type) {
-	case nil:
-	case bool:
-		v.Kind, v.Scalar = Bool, strconv.FormatBool(t)
-	case json.Number:
+// value returns the value that starts with a token.
+func (p *jsonParser) value(t jsontext.Token) (v Value, err error) {
+	v.Line, v.Column = p.line, p.start-p.lineStart+1
+	switch t.Kind() {
+	case 't', 'f':
+		v.Kind, v.Scalar = Bool, t.String()
+	case '0':
 		v.Kind, v.Scalar = Number, t.String()
-	case string:
-		v.Kind, v.Scalar = String, t
-	case json.Delim:
-		if t == '[' {
-			v.Kind = List
-			v.Items, err = p.items(depth)
-		} else {
-			v.Kind = Map
-			v.Fields, err = p.fields(depth)
-		}
+	case '"':
+		v.Kind, v.Scalar = String, p.text(t)
+	case '[':
+		v.Kind = List
+		v.Items, err = p.items()
+	case '{':
+		v.Kind = Map
+		v.Fields, err = p.fields()
 	}
 	return v, err
 }
 
-func (p *jsonParser) items(depth int) ([]Value, error) {
-	items := []Value{}
-	for p.dec.More() {
-		item, err := p.value(depth + 1)
+func (p *jsonParser) items() ([]Value, error) {
+	var few [8]Value // on the stack: the list is made once, as long as it is
+	items := few[:0]
+	for {
+		t, err := p.token()
+		if err != nil || t.Kind() == ']' {
+			return append([]Value{}, items...), err
+		}
+		item, err := p.value(t)
 		if err != nil {
 			return nil, err
 		}
 		items = append(items, item)
 	}
-	_, err := p.dec.Token()
-	return items, err
 }
 
-func (p *jsonParser) fields(depth int) ([]Field, error) {
-	fields := []Field{}
-	seen := map[string]bool{}
-	for p.dec.More() {
-		key, err := p.value(depth + 1)
+func (p *jsonParser) fields() ([]Field, error) {
+	var few [8]Field
+	fields := few[:0]
+	for {
+		t, err := p.token()
+		if err != nil || t.Kind() == '}' {
+			return append([]Field{}, fields...), err
+		}
+		f := Field{Name: p.text(t), Line: p.line, Column: p.start - p.lineStart + 1}
+		if t, err = p.token(); err == nil {
+			f.Value, err = p.value(t)
+		}
 		if err != nil {
 			return nil, err
 		}
-		if seen[key.Scalar] {
-			return nil, fmt.Errorf("the key %q is written twice", key.Scalar)
-		}
-		seen[key.Scalar] = true
-		v, err := p.value(depth + 1)
-		if err != nil {
-			return nil, err
-		}
-		fields = append(fields, Field{Name: key.Scalar, Line: key.Line, Column: key.Column, Value: v})
+		fields = append(fields, f)
 	}
-	_, err := p.dec.Token()
-	return fields, err
+}
+
+// text returns the text of a string, which was read last.
+func (p *jsonParser) text(t jsontext.Token) string {
+	if raw := p.data[p.start+1 : p.dec.InputOffset()-1]; bytes.IndexByte(raw, '\\') < 0 {
+		return string(raw)
+	}
+	return t.String()
+}
+
+// jsonFault returns the offset of a fault, and what is wrong, in the words of encoding/json. The token that was read
+// last begins at start.
+func jsonFault(data []byte, start int, err error) (offset int, message string) {
+	syntactic, ok := errors.AsType[*jsontext.SyntacticError](err)
+	switch {
+	case ok && syntactic.Err == jsontext.ErrDuplicateName:
+		return start, fmt.Sprintf("the key %q is written twice", syntactic.JSONPointer.LastToken())
+	case ok:
+		err = cmp.Or(json.NewDecoder(bytes.NewReader(data)).Decode(new(json.RawMessage)), err)
+	}
+	if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
+		return int(syntax.Offset) - 1, err.Error()
+	}
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		return min(start, len(bytes.TrimRight(data, jsonSpace))), "it ends in the middle"
+	}
+	return start, err.Error()
 }

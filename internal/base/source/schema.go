@@ -6,6 +6,7 @@ import (
 	"math"
 	"reflect"
 	"slices"
+	"time"
 )
 
 // Schema returns the JSON Schema (2020-12) of the keys that Decode reads into a struct. It refers to definitions of the
@@ -44,6 +45,12 @@ func described(schema map[string]any, doc string) map[string]any {
 	schema["description"] = doc
 	return schema
 }
+
+var (
+	durationType = reflect.TypeFor[time.Duration]()
+	nodeType     = reflect.TypeFor[Node]()
+	decoderType  = reflect.TypeFor[Decoder]()
+)
 
 func (f *field) schemaOf(t reflect.Type, names map[reflect.Type]string) map[string]any {
 	refer := func(name string) map[string]any { return map[string]any{"$ref": "#/$defs/" + name} }

@@ -30,30 +30,34 @@ var otherAssertionKeys = []string{"assert", "evaluators", "rubrics"}
 
 // without returns a mapping without some of its keys.
 func without(v source.Value, keys []string) source.Value {
-	v.Fields = slices.DeleteFunc(slices.Clone(v.Fields), func(f source.Field) bool {
-		return slices.Contains(keys, f.Name)
-	})
+	drop := func(f source.Field) bool { return slices.Contains(keys, f.Name) }
+	if slices.ContainsFunc(v.Fields, drop) {
+		v.Fields = slices.DeleteFunc(slices.Clone(v.Fields), drop)
+	}
 	return v
 }
 
-// refusedKeys say why a key of AgentV is refused.
-func refusedKeys() map[string]string {
-	return map[string]string{
-		"workspace":     "no file system is prepared for a test",
-		"preprocessors": "files are given to judges as they are",
-		"hooks":         "no programs are run around a test",
-	}
-}
-
-// withoutRefused reports the refused keys of a mapping and returns it without them.
+// withoutRefused reports the keys of AgentV that are refused and returns the mapping without them.
 func withoutRefused(n source.Node) source.Value {
-	refused := refusedKeys()
+	var refused []string
 	for _, f := range n.Fields {
-		if why := refused[f.Name]; why != "" && n.Has(f.Name) {
+		why := ""
+		switch f.Name {
+		case "workspace":
+			why = "no file system is prepared for a test"
+		case "preprocessors":
+			why = "files are given to judges as they are"
+		case "hooks":
+			why = "no programs are run around a test"
+		default:
+			continue
+		}
+		refused = append(refused, f.Name)
+		if n.Has(f.Name) {
 			n.Field(f.Name).Report("remove `"+f.Name+":`", "%s is refused, since %s", f.Name, why)
 		}
 	}
-	return without(n.Value, slices.Collect(maps.Keys(refused)))
+	return without(n.Value, refused)
 }
 
 // skillTrigger is a type of assertion of AgentV, in snake case.

@@ -445,7 +445,7 @@ func TestProblemsOfExternalFiles(t *testing.T) {
 	want := []string{
 		`t1.jsonl:2:1 tests[1] a test needs an input`,
 		`t1.jsonl:2:11 tests[1].inputt unknown key "inputt"`,
-		`t1.jsonl:3:1  not valid JSON: invalid character 'b'`,
+		`t1.jsonl:3:2  not valid JSON: invalid character 'b' looking for beginning of object key string`,
 		`t2.csv:1:4 imput unknown column "imput"`,
 		`t3.csv:2:1  not valid CSV: wrong number of fields`,
 		`t4.yaml:2:1 vars "vars" has no effect in a file of tests`,

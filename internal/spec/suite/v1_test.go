@@ -237,7 +237,7 @@ func TestV1Formats(t *testing.T) {
 		}
 	}
 	if _, err := loadV1(t, "broken.json", []byte(`{"version": "v1",, "tests": []}`)); err == nil ||
-		!strings.Contains(err.Error(), "broken.json:1:17: not valid JSON") {
+		!strings.Contains(err.Error(), "broken.json:1:18: not valid JSON") {
 		t.Errorf("broken JSON: %v", err)
 	}
 	if _, err := loadV1(t, "big.json.gz", packed(t, bytes.Repeat([]byte(" "), source.MaxBytes+1))); err == nil ||
