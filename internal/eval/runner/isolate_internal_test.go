@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// A guard reuses its goroutines, but not those that code has ended, made panic or does not give back; none is left after
-// it is closed (synctest waits for all).
+// A guard reuses its goroutines, but not those that code has ended or does not give back; none is left after it is
+// closed (synctest waits for all).
 func TestGuard(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := &guard{}
