@@ -190,30 +190,28 @@ func (h *suiteRun) Run(ctx context.Context, j orchestrator.Job) (held Completed,
 	if err != nil || record == nil {
 		return held, h.opened.Masked(err)
 	}
-	if held.Record, err = h.masked(record); err != nil {
-		return held, err
-	}
-	held.Body, err = json.Marshal(held.Record)
+	held.Record, held.Body, err = h.masked(record)
 	return held, err
 }
 
-// masked takes the secrets of this process out of a record: whoever leads the run may not know them. The key stays, by
-// which the record is known.
-func (h *suiteRun) masked(t *result.Test) (*result.Test, error) {
+// masked returns a record, and its JSON, without the secrets of this process: the coordinator of the run may not know
+// them. The key stays, by which the record is known.
+func (h *suiteRun) masked(t *result.Test) (*result.Test, []byte, error) {
 	data, err := json.Marshal(t)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	clean := h.opened.Setup.Secrets().Bytes(data)
 	if bytes.Equal(clean, data) {
-		return t, nil
+		return t, data, nil
 	}
 	var masked result.Test
 	if err := json.Unmarshal(clean, &masked); err != nil {
-		return nil, fmt.Errorf("mask a record: %w", err)
+		return nil, nil, fmt.Errorf("mask a record: %w", err)
 	}
 	masked.Suite, masked.TestID, masked.Target = t.Suite, t.TestID, t.Target
-	return &masked, nil
+	data, err = json.Marshal(&masked)
+	return &masked, data, err
 }
 
 func (h *suiteRun) Close() error { return h.opened.Close() }
