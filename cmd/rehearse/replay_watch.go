@@ -145,8 +145,8 @@ func ended(r *replay.WatchReport) error {
 		return &exitError{code: result.ExitFailed}
 	case len(r.Interims) > 0 && !r.Compared():
 		return &exitError{code: result.ExitNotRun}
-	case len(r.Interims) > 0 && len(r.Interims[len(r.Interims)-1].Concealed) > 0:
-		hidden := r.Interims[len(r.Interims)-1].Concealed
+	case len(r.Concealed()) > 0:
+		hidden := r.Concealed()
 		margin := "100%"
 		if replay.UnitOf(hidden[0]) == replay.Share {
 			margin = "100pp"

@@ -21,7 +21,19 @@ func TestWatchEnds(t *testing.T) {
 		"no alarm":         {replay.WatchReport{Interims: []replay.Interim{{Metrics: compared}}}, 0, ""},
 		"nothing compared": {replay.WatchReport{Interims: []replay.Interim{{}}}, result.ExitNotRun, ""},
 		"reported now": {
-			replay.WatchReport{Interims: []replay.Interim{{Concealed: []string{"x"}}, {Metrics: compared}}}, 0, "",
+			replay.WatchReport{Interims: []replay.Interim{
+				{New: 1, Concealed: []string{"x"}}, {New: 2, Lost: 1, Metrics: compared},
+			}}, 0, "",
+		},
+		"unreported, then a look without sessions": {
+			replay.WatchReport{Interims: []replay.Interim{
+				{New: 1, Concealed: []string{"x"}, Metrics: compared}, {Metrics: compared},
+			}}, result.ExitNotRun, "--margin x=",
+		},
+		"unreported, then a look whose sessions were lost": {
+			replay.WatchReport{Interims: []replay.Interim{
+				{New: 1, Concealed: []string{"x"}, Metrics: compared}, {New: 3, Lost: 3, Metrics: compared},
+			}}, result.ExitNotRun, "--margin x=",
 		},
 		"a cost unreported": {hidden(compared, replay.CostUSD), result.ExitNotRun, "--margin cost_usd=100%"},
 		"a share unreported": {
@@ -43,5 +55,5 @@ func TestWatchEnds(t *testing.T) {
 
 // hidden is a report whose last look lacks a metric of the candidate.
 func hidden(compared map[string]replay.Watched, metric string) replay.WatchReport {
-	return replay.WatchReport{Interims: []replay.Interim{{Metrics: compared, Concealed: []string{metric}}}}
+	return replay.WatchReport{Interims: []replay.Interim{{New: 1, Metrics: compared, Concealed: []string{metric}}}}
 }

@@ -102,6 +102,9 @@ func ReadPlayed(r io.Reader) ([]Played, error) {
 	}
 }
 
+// maxTurnUSD bounds the cost of a turn, so that every sum of costs is a number.
+const maxTurnUSD = 1e9
+
 func parsePlayed(text []byte) (Played, error) {
 	var p Played
 	if err := json.Unmarshal(text, &p); err != nil {
@@ -114,8 +117,14 @@ func parsePlayed(text []byte) (Played, error) {
 		return p, errors.New("the replay has no variant: write baseline or candidate")
 	}
 	for i := range p.Turns {
+		problem := ""
 		if c := p.Turns[i].CostUSD; c != nil && *c < 0 {
-			return p, fmt.Errorf("results[%d].cost_usd is negative: write what the turn cost, or leave it out", i)
+			problem = "negative"
+		} else if c != nil && *c > maxTurnUSD {
+			problem = "more than 1 billion"
+		}
+		if problem != "" {
+			return p, fmt.Errorf("results[%d].cost_usd is %s: write what the turn cost, or leave it out", i, problem)
 		}
 	}
 	return p, nil

@@ -72,10 +72,12 @@ func TestCostsOfReplays(t *testing.T) {
 			t.Errorf("%s: %v", results, got)
 		}
 	}
-	_, err := replay.ReadPlayed(strings.NewReader(
-		`{"session_id":"s","variant":"candidate","results":[{},{"cost_usd":-1}]}`))
-	if err == nil || !strings.Contains(err.Error(), "line 1: results[1].cost_usd is negative") {
-		t.Error(err)
+	for cost, problem := range map[string]string{"-1": "is negative", "1e308": "is more than 1 billion"} {
+		_, err := replay.ReadPlayed(strings.NewReader(
+			`{"session_id":"s","variant":"candidate","results":[{},{"cost_usd":` + cost + `}]}`))
+		if err == nil || !strings.Contains(err.Error(), "line 1: results[1].cost_usd "+problem) {
+			t.Error(err)
+		}
 	}
 }
 
@@ -111,5 +113,21 @@ func TestUnreadablePayload(t *testing.T) {
 	}
 	if faults.Counts["unreadable_payload"] != 2 {
 		t.Error(faults)
+	}
+}
+
+// TestScoreNamesConcealed proves that a watch without an alarm names what the candidate does not report.
+func TestScoreNamesConcealed(t *testing.T) {
+	looks := []replay.Interim{{New: 1, Concealed: []string{replay.CostUSD}}, {}}
+	scored := &replay.Scored{Flows: map[string]*replay.FlowScore{"f": {Paired: &replay.PairedScore{
+		Gate: &replay.Gate{}, Watch: &replay.WatchReport{Interims: looks},
+	}}}}
+	var b strings.Builder
+	if err := scored.Text(&b); err != nil {
+		t.Fatal(err)
+	}
+	want := "watch: no alarm in 2 looks; the candidate does not report cost_usd\n"
+	if !strings.Contains(b.String(), want) {
+		t.Errorf("%s\nlacks %s", b.String(), want)
 	}
 }

@@ -75,7 +75,11 @@ func (f *FlowScore) text(b *strings.Builder, name string) {
 			fmt.Fprintf(b, "  watch: alarm at the look of %s, of %s in all\n", *w.AlarmedAt,
 				text.Plural(len(w.Interims), "look"))
 		} else if w != nil {
-			fmt.Fprintf(b, "  watch: no alarm in %s\n", text.Plural(len(w.Interims), "look"))
+			fmt.Fprintf(b, "  watch: no alarm in %s", text.Plural(len(w.Interims), "look"))
+			if hidden := w.Concealed(); len(hidden) > 0 {
+				fmt.Fprintf(b, "; the candidate does not report %s", strings.Join(hidden, ", "))
+			}
+			b.WriteByte('\n')
 		}
 	}
 	if c := f.Comparison; c != nil {

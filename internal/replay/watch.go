@@ -199,6 +199,17 @@ func (r *WatchReport) Compared() bool {
 	return false
 }
 
+// Concealed returns the metrics that the candidate did not report in the last look that compared sessions. A look
+// without one shows nothing of what is reported now.
+func (r *WatchReport) Concealed() []string {
+	for _, look := range slices.Backward(r.Interims) {
+		if look.New > look.Lost {
+			return look.Concealed
+		}
+	}
+	return nil
+}
+
 // Watched returns the metrics of a watch that has been begun.
 func (s *WatchState) Watched() []string {
 	var of struct {
