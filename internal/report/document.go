@@ -136,7 +136,7 @@ func (r *Report) testTable(run result.Run, s *survey) document.Section {
 		}
 		codes := strings.ReplaceAll(codeWords(e.codes), " ", ", ")
 		t.Rows = append(t.Rows, document.Row{Cells: []document.Cell{
-			sign, name, scored, {Text: cmp.Or(codes, e.checks, text.OneLine(e.reason, maxSentence)), Note: e.cut},
+			sign, name, scored, {Text: cmp.Or(e.checks, codes, text.OneLine(e.reason, maxSentence)), Note: e.cut},
 			{Text: took},
 		}})
 	}

@@ -84,3 +84,17 @@ func TestMarkdownIsInert(t *testing.T) {
 		t.Error("a fence is left open")
 	}
 }
+
+// TestPassedWithFailures checks that the row of a passed test names its failed checks rather than their code.
+func TestPassedWithFailures(t *testing.T) {
+	x := test("post", "parcel", "Where is it?", "In the depot.")
+	fail(x, assert(x, 1, 0.85, unmet(`contains "locker 3307"`, "contains", "")), result.Failure{
+		Code: result.AssistantContent, Message: `wanted: contains "locker 3307"`,
+	})
+	x.Verdict, x.ExecutionStatus, x.Score, x.GradedScore = result.Pass, result.OK, 0.85, new(0.85)
+	x.Scores[0].Verdict = result.Pass
+	got := markdown(t, report.New(result.Run{}, each(x)))
+	if !strings.Contains(got, `| 1 of 1 check failed: contains "locker 3307"`) {
+		t.Error(got)
+	}
+}
