@@ -32,6 +32,7 @@ func NewConversationRunner(ctx context.Context, c Config) (*ConversationRunner, 
 	if e.spec.Artifacts && e.Artifacts != nil {
 		e.artifacts = artifact.New(e.Artifacts, artifact.MaxRun, e.warn)
 	}
+	e.guard.Log = e.setup.Log
 	h := &ConversationRunner{e: e, tests: map[result.Key]*suite.Test{}}
 	for u, err := range e.planned.units() {
 		if err != nil {
@@ -41,6 +42,9 @@ func NewConversationRunner(ctx context.Context, c Config) (*ConversationRunner, 
 	}
 	return h, nil
 }
+
+// Close ends what conversations share. It must be called after the last conversation.
+func (h *ConversationRunner) Close() { h.e.guard.Close() }
 
 // Run holds the conversation of a job. An error means that it was interrupted, or that the run has no such test.
 func (h *ConversationRunner) Run(ctx context.Context, j orchestrator.Job) (record *result.Test, err error) {

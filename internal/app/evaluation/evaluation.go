@@ -117,8 +117,10 @@ type Evaluation struct {
 	kinds   *grader.Set
 	grading map[gradingKey]*grader.Set
 	// fresh are the grader sets of repeats, which making protects.
-	fresh    map[gradingKey]*grader.Set
-	making   sync.Mutex
+	fresh  map[gradingKey]*grader.Set
+	making sync.Mutex
+	// guard has the goroutines in which conversations run code of targets and graders.
+	guard    runner.Guard
 	targets  map[callKey]runner.Target
 	users    map[userKey]user.Model
 	planned  *plan

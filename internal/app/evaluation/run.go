@@ -43,6 +43,8 @@ func (e *Evaluation) Run(ctx context.Context) (*Completed, error) {
 	if e.regraded != nil {
 		defer func() { _ = e.regraded.records.Close() }() // nothing was written
 	}
+	e.guard.Log = e.setup.Log
+	defer e.guard.Close()
 	e.index = e.openIndex(ctx)
 	defer func() { <-e.index.opened }()
 	if err := e.prepare(ctx); err != nil {
@@ -220,7 +222,7 @@ func (e *Evaluation) hold(ctx context.Context, j orchestrator.Task) (*result.Tes
 	c := runner.Conversation{
 		Test: j.Test, Trial: j.Trial, TargetName: j.Target, Target: e.targets[call], User: e.userFor(j.Test),
 		Grading: grading, InOrder: e.planned.workers == 1, Regraded: e.regraded != nil, Now: e.setup.Now,
-		Log: e.setup.Log,
+		Log: e.setup.Log, Guard: &e.guard,
 	}
 	if e.Turned != nil {
 		c.Turned = func(turn, of int) { e.Turned(k, turn, of) }

@@ -42,6 +42,8 @@ type Conversation struct {
 	// Turned, if set, is called when the agent has answered a turn, counted from 1, of so many at most. It must return
 	// quickly.
 	Turned func(turn, of int)
+	// Guard is shared by several conversations; nil gives this one its own.
+	Guard *Guard
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
 	// Log gets the stacks of panics at debug level; nil discards them.
@@ -60,15 +62,17 @@ func Run(ctx context.Context, c Conversation) (t *result.Test, err error) {
 	c.ID = cmp.Or(c.ID, rand.Text())
 	h := &activeConversation{
 		Conversation: c, threshold: Threshold(c.Test), started: c.Now(), history: slices.Clone(c.Test.Input),
-		guard: &guard{log: c.Log},
 	}
-	defer h.guard.close()
+	if h.Guard == nil {
+		h.Guard = &Guard{Log: c.Log}
+		defer h.Guard.Close()
+	}
 	led := ctx
 	ctx = h.traced(led)
 	defer func() { h.finish(ctx, t) }()
 	prepared := *h // a copy, to which a check that hangs may write later
 	prepare := func() (struct{}, error) { return struct{}{}, prepared.prepare() }
-	if _, err := isolate(ended(), h.guard, prepare, nil); err != nil {
+	if _, err := isolate(ended(), h.Guard, prepare, nil); err != nil {
 		h.refuse(fmt.Errorf("test %s: %w", h.Test.ID, err))
 		return h.record(), nil
 	}
@@ -95,7 +99,6 @@ func Run(ctx context.Context, c Conversation) (t *result.Test, err error) {
 // activeConversation is a conversation while it is being held.
 type activeConversation struct {
 	Conversation
-	guard     *guard
 	threshold float64
 	started   time.Time
 	// turns are the checks of each turn, whole those of the conversation.

@@ -77,7 +77,7 @@ func (h *activeConversation) ask(ctx context.Context, c Check, x *Exchange) (res
 	ctx, span := trace.Start(trace.As(collect.Grading(ctx, x.Turn), trace.Judge), trace.Grade,
 		trace.A(trace.Grader, c.Type))
 	defer span.Finish()
-	g, err := isolate(ctx, h.guard, func() (result.Grade, error) { return c.Grader.Grade(ctx, x) }, nil)
+	g, err := isolate(ctx, h.Guard, func() (result.Grade, error) { return c.Grader.Grade(ctx, x) }, nil)
 	if err != nil {
 		span.Fail(err.Error())
 	}

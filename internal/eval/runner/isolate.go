@@ -31,17 +31,20 @@ func Panicked(log *slog.Logger, cause any) error {
 	return fmt.Errorf("%w: %s", errPanic, sentence)
 }
 
-// guard has the goroutines in which one conversation runs code of targets and graders. They are reused, since a new
-// goroutine grows its stack again. Close it after the conversation. It is safe for concurrent use.
-type guard struct {
-	log    *slog.Logger
+// Guard has the goroutines in which conversations run code of targets and graders. They are reused, since a new
+// goroutine grows its stack again. The zero value is ready to use; close it after the last conversation. It is safe for
+// concurrent use.
+type Guard struct {
+	// Log gets the stacks of panics at debug level; nil discards them.
+	Log *slog.Logger
+
 	mu     sync.Mutex
 	idle   []chan func()
 	closed bool
 }
 
 // start runs code in an idle goroutine, or in a new one, and returns the goroutine.
-func (g *guard) start(run func()) chan func() {
+func (g *Guard) start(run func()) chan func() {
 	g.mu.Lock()
 	var in chan func()
 	if n := len(g.idle); n > 0 {
@@ -61,7 +64,7 @@ func (g *guard) start(run func()) chan func() {
 }
 
 // reuse makes a goroutine idle whose code has ended, unless it is gone.
-func (g *guard) reuse(in chan func(), gone bool) {
+func (g *Guard) reuse(in chan func(), gone bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if gone || g.closed {
@@ -71,8 +74,8 @@ func (g *guard) reuse(in chan func(), gone bool) {
 	g.idle = append(g.idle, in)
 }
 
-// close ends the idle goroutines, and the others when their code ends.
-func (g *guard) close() {
+// Close ends the idle goroutines, and the others when their code ends.
+func (g *Guard) Close() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.closed = true
@@ -85,7 +88,7 @@ func (g *guard) close() {
 // isolate runs code of a target or a grader in a goroutine of the guard, so that neither a panic nor a hang of it ends
 // more than its test. A panic is an error. Code that runs for longer than patience after ctx has ended is abandoned:
 // the error is then errAbandoned, and late, if it is not nil, gets what the code returns in the end.
-func isolate[T any](ctx context.Context, g *guard, run func() (T, error), late func(T)) (T, error) {
+func isolate[T any](ctx context.Context, g *Guard, run func() (T, error), late func(T)) (T, error) {
 	type outcome struct {
 		value T
 		err   error
@@ -97,7 +100,7 @@ func isolate[T any](ctx context.Context, g *guard, run func() (T, error), late f
 		o := outcome{err: errors.New("it ended without an answer"), gone: true}
 		defer func() {
 			if r := recover(); r != nil {
-				o.err, o.gone = Panicked(g.log, r), false
+				o.err, o.gone = Panicked(g.Log, r), false
 			}
 			done <- o
 		}()
@@ -123,7 +126,7 @@ func isolate[T any](ctx context.Context, g *guard, run func() (T, error), late f
 		go func() {
 			defer func() {
 				if r := recover(); r != nil {
-					_ = Panicked(g.log, r) // for the log
+					_ = Panicked(g.Log, r) // for the log
 				}
 			}()
 			late((<-done).value)

@@ -13,7 +13,7 @@ import (
 // closed (synctest waits for all).
 func TestGuard(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g := &guard{}
+		g := &Guard{}
 		before := runtime.NumGoroutine()
 		for range 20 {
 			if n, err := isolate(t.Context(), g, func() (int, error) { return 3, nil }, nil); n != 3 || err != nil {
@@ -40,7 +40,7 @@ func TestGuard(t *testing.T) {
 		if !errors.Is(err, errAbandoned) {
 			t.Error(err)
 		}
-		g.close()
+		g.Close()
 		if n, err := isolate(t.Context(), g, func() (int, error) { return 5, nil }, nil); n != 5 || err != nil {
 			t.Error(n, err) // a session that is closed after its conversation
 		}

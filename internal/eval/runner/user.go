@@ -91,7 +91,7 @@ type guarded struct{ h *activeConversation }
 
 // Next implements User.
 func (g guarded) Next(ctx context.Context, t UserScript) (Line, error) {
-	return isolate(ctx, g.h.guard, func() (Line, error) { return g.h.User.Next(ctx, t) }, nil)
+	return isolate(ctx, g.h.Guard, func() (Line, error) { return g.h.User.Next(ctx, t) }, nil)
 }
 
 // mute records that the user said nothing in turn i that may reach the agent.

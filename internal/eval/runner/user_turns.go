@@ -113,7 +113,7 @@ func (h *activeConversation) open(ctx context.Context) (Session, error) {
 		session Session
 		earlier []chat.Message
 	}
-	o, err := isolate(ctx, h.guard, func() (opened, error) {
+	o, err := isolate(ctx, h.Guard, func() (opened, error) {
 		session, err := h.Target.Open(ctx, Opening{Test: h.Test, Trial: h.Trial, ConversationID: h.ID})
 		if err == nil && session == nil {
 			err = errors.New("the target opened no conversation")
@@ -133,7 +133,7 @@ func (h *activeConversation) open(ctx context.Context) (Session, error) {
 // is still in use.
 func (h *activeConversation) identify(session Session) bool {
 	if s, ok := session.(Identified); ok && !h.abandoned {
-		ids, err := isolate(ended(), h.guard, func() ([2]string, error) {
+		ids, err := isolate(ended(), h.Guard, func() ([2]string, error) {
 			return [2]string{s.ConversationID(), s.SessionID()}, nil
 		}, nil)
 		if err == nil {
@@ -149,7 +149,7 @@ func (h *activeConversation) closed(session Session) {
 	if session == nil {
 		return
 	}
-	_, _ = isolate(ended(), h.guard, func() (struct{}, error) { return struct{}{}, session.Close() }, nil)
+	_, _ = isolate(ended(), h.Guard, func() (struct{}, error) { return struct{}{}, session.Close() }, nil)
 }
 
 // say sends one user message and adds the actual reply to the history.
@@ -160,7 +160,7 @@ func (h *activeConversation) say(ctx context.Context, session Session, i int, me
 	}
 	ctx = collect.Turn(ctx, i+1)
 	asked := h.Now()
-	reply, err := isolate(ctx, h.guard, func() (chat.Reply, error) { return session.Send(ctx, turn.Input) },
+	reply, err := isolate(ctx, h.Guard, func() (chat.Reply, error) { return session.Send(ctx, turn.Input) },
 		func(chat.Reply) { h.closed(session) })
 	h.abandoned = errors.Is(err, errAbandoned)
 	if reply.Latency == 0 {

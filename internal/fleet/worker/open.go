@@ -214,4 +214,7 @@ func (h *suiteRun) masked(t *result.Test) (*result.Test, []byte, error) {
 	return &masked, data, err
 }
 
-func (h *suiteRun) Close() error { return h.opened.Close() }
+func (h *suiteRun) Close() error {
+	h.holder.Close()
+	return h.opened.Close()
+}
