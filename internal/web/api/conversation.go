@@ -49,10 +49,11 @@ func (s *Flows) say(w http.ResponseWriter, r *http.Request) {
 		writeProblem(w, problemOf(err))
 		return
 	}
-	r, span := flowTurn(r, clean(r.PathValue("conversation_id")), "")
+	id := conversationID(r)
+	r, span := flowTurn(r, id, "")
 	s.answer(w, r, func(ctx context.Context, sink func(flow.Event)) (_ any, err error) {
 		defer func() { spanEnded(span, err) }()
-		reply, err := s.converse(ctx, r.PathValue("conversation_id"), message, sink)
+		reply, err := s.converse(ctx, id, message, sink)
 		if err != nil {
 			return nil, err
 		}
@@ -100,7 +101,7 @@ func (s *Flows) takeTurn(ctx context.Context, c *conversation, message string,
 
 // showConversation is GET /api/v1/conversations/{conversation_id}.
 func (s *Flows) showConversation(w http.ResponseWriter, r *http.Request) {
-	c, err := s.conversations.look(r.Context(), r.PathValue("conversation_id"))
+	c, err := s.conversations.look(r.Context(), conversationID(r))
 	if err != nil {
 		writeProblem(w, problemOf(err))
 		return
@@ -110,7 +111,7 @@ func (s *Flows) showConversation(w http.ResponseWriter, r *http.Request) {
 
 // resetConversation is POST /api/v1/conversations/{conversation_id}/reset: back to how the conversation began.
 func (s *Flows) resetConversation(w http.ResponseWriter, r *http.Request) {
-	c, _, err := s.conversations.lease(r.Context(), r.PathValue("conversation_id"))
+	c, _, err := s.conversations.lease(r.Context(), conversationID(r))
 	if err != nil {
 		writeProblem(w, problemOf(err))
 		return
@@ -129,9 +130,18 @@ func (s *Flows) resetConversation(w http.ResponseWriter, r *http.Request) {
 	writeBody(w, http.StatusOK, "application/json", opening(c))
 }
 
+// conversationID returns the ID in the path of a request. For text that no ID can be, which a store might change into
+// one, it is empty: no conversation has that.
+func conversationID(r *http.Request) string {
+	if id := r.PathValue("conversation_id"); clean(id) == id {
+		return id
+	}
+	return ""
+}
+
 // endConversation is DELETE /api/v1/conversations/{conversation_id}.
 func (s *Flows) endConversation(w http.ResponseWriter, r *http.Request) {
-	if err := s.conversations.remove(r.Context(), r.PathValue("conversation_id")); err != nil {
+	if err := s.conversations.remove(r.Context(), conversationID(r)); err != nil {
 		writeProblem(w, problemOf(err))
 		return
 	}

@@ -67,6 +67,19 @@ func TestConversationGoesOnElsewhere(t *testing.T) {
 	want[Problem](one, 404, "POST", messages("c"), `{"message":"hi"}`)
 }
 
+// A path with bytes that a store replaces reaches no conversation of another ID.
+func TestConversationOfAnotherID(t *testing.T) {
+	d := openDesk(t, llm.Lexical{}, func(c *FlowsConfig) {
+		c.Conversations = conversationsIn(t, filepath.Join(t.TempDir(), "rehearse.db"))
+	})
+	want[openingView](d, 201, "POST", conversations, `{"flow_id":"Rsvp","conversation_id":"a\ufffdb"}`)
+	for _, id := range []string{"/a%00b", "/a%ffb"} {
+		want[Problem](d, 404, "GET", conversations+id, "")
+		want[Problem](d, 404, "DELETE", conversations+id, "")
+	}
+	want[transcriptView](d, 200, "GET", conversations+"/a%EF%BF%BDb", "")
+}
+
 // One turn is taken at a time over all servers; one that fails leaves the conversation as it was.
 func TestConversationIsBusyEverywhere(t *testing.T) {
 	kept := conversationsIn(t, filepath.Join(t.TempDir(), "rehearse.db"))
