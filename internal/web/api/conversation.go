@@ -2,7 +2,10 @@ package api
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -49,23 +52,35 @@ func (s *Flows) say(w http.ResponseWriter, r *http.Request) {
 		writeProblem(w, problemOf(err))
 		return
 	}
+	key, err := idempotencyKey(r)
+	if err != nil {
+		writeProblem(w, problemOf(err))
+		return
+	}
 	id := conversationID(r)
 	r, span := flowTurn(r, id, "")
 	s.answer(w, r, func(ctx context.Context, sink func(flow.Event)) (_ any, err error) {
 		defer func() { spanEnded(span, err) }()
-		reply, err := s.converse(ctx, id, message, sink)
+		sent, err := s.converse(ctx, id, key, message, sink)
 		if err != nil {
 			return nil, err
 		}
-		setID(w, conversationHeader, reply.ConversationID)
-		setID(w, traceHeader, reply.TraceID)
-		return reply, nil
+		setID(w, conversationHeader, id)
+		setID(w, traceHeader, sent.TraceID)
+		return json.RawMessage(sent.Reply), nil
 	})
+}
+
+// messageKey describes the header of sentMessage.
+var messageKey = parameter{
+	"Idempotency-Key",
+	"a key of the message: when the last message is sent again with it, the answer is the same and no turn is taken; " +
+		"another message is 422 idempotency_mismatch",
 }
 
 // converse takes the next turn of a conversation. It releases the conversation before the answer is sent, or a fast
 // client would find it busy.
-func (s *Flows) converse(ctx context.Context, id, message string, sink func(flow.Event)) (*replyView, error) {
+func (s *Flows) converse(ctx context.Context, id, key, message string, sink func(flow.Event)) (*sentMessage, error) {
 	c, turn, err := s.conversations.lease(ctx, id)
 	if err != nil {
 		return nil, err
@@ -76,6 +91,14 @@ func (s *Flows) converse(ctx context.Context, id, message string, sink func(flow
 			s.conversations.unchanged(ctx, c)
 		}
 	}()
+	hash := fmt.Sprintf("%x", sha256.Sum256([]byte(message)))
+	if key != "" && c.sent != nil && c.sent.Key == key {
+		if c.sent.Hash != hash {
+			return nil, newProblem(http.StatusUnprocessableEntity, codeMismatch,
+				"the Idempotency-Key was used for another message", "send a new key, or the same message as before")
+		}
+		return c.sent, nil
+	}
 	result, err := s.takeTurn(turn, c, message, sink)
 	if err != nil {
 		if errors.Is(context.Cause(turn), errLeaseLost) {
@@ -83,9 +106,16 @@ func (s *Flows) converse(ctx context.Context, id, message string, sink func(flow
 		}
 		return nil, err
 	}
+	reply, err := encode(replyOf(c, result))
+	if err != nil {
+		return nil, err
+	}
+	sent := &sentMessage{Key: key, Hash: hash, TraceID: result.TraceID, Reply: string(reply)}
+	if c.sent = nil; key != "" {
+		c.sent = sent
+	}
 	ended = true
-	reply := replyOf(c, result)
-	return reply, s.conversations.release(ctx, c, turnOverhead+len(message)+len(result.AssistantMessage))
+	return sent, s.conversations.release(ctx, c, turnOverhead+len(message)+len(result.AssistantMessage))
 }
 
 func (s *Flows) takeTurn(ctx context.Context, c *conversation, message string,
@@ -122,7 +152,7 @@ func (s *Flows) resetConversation(w http.ResponseWriter, r *http.Request) {
 		writeProblem(w, problemOf(err))
 		return
 	}
-	c.session = fresh
+	c.session, c.sent = fresh, nil
 	if err := s.conversations.release(r.Context(), c, c.first-c.bytes); err != nil {
 		writeProblem(w, problemOf(err))
 		return

@@ -54,8 +54,8 @@ func (s *Flows) newConversation(body []byte, ids turnIDs) (*conversation, error)
 	seed.ConversationID = cmp.Or(b.ConversationID, ids.conversation, rand.Text())
 	if id := seed.ConversationID; clean(id) != id || len(id) > replay.MaxName || id == "." || id == ".." {
 		return nil, newProblem(http.StatusBadRequest, codeInvalid, "the conversation_id cannot be used",
-			fmt.Sprintf("use at most %d printable characters of %d bytes, and neither . nor ..", maxID, replay.MaxName)).
-			at("/conversation_id")
+			fmt.Sprintf("use at most %d printable characters of %d bytes, and neither . nor ..", maxID,
+				replay.MaxName)).at("/conversation_id")
 	}
 	session, err := s.Engine.Begin(f, seed)
 	if err != nil {
