@@ -108,8 +108,8 @@ func metadataOf(out *sitebot.Outcome) *sitebot.Metadata {
 	return &m
 }
 
-// logTurn logs a turn: its site, its route and its duration, and nothing that was said. Whoever knows the ID of a
-// session has the conversation, so the log has none; the trace tells turns apart.
+// logTurn logs a turn: its site, its route and its duration, without its texts. The ID of a session opens the
+// conversation, so the log has none; turns have their traces.
 func (s *Chats) logTurn(ctx context.Context, asked sitebot.Request, started time.Time, out *sitebot.Outcome,
 	err error) {
 	fields := []any{

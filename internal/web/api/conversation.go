@@ -74,8 +74,8 @@ func (s *Flows) say(w http.ResponseWriter, r *http.Request) {
 // messageKey describes the header of sentMessage.
 var messageKey = parameter{
 	"Idempotency-Key",
-	"a key of the message: when the last message is sent again with it, the answer is the same and no turn is taken; " +
-		"another message is 422 idempotency_mismatch",
+	"a key of the message: when the last message is sent again with it, the answer is the same, without another " +
+		"turn; another message is 422 idempotency_mismatch",
 }
 
 // converse takes the next turn of a conversation. It releases the conversation before the answer is sent, or a fast
