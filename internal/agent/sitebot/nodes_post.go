@@ -34,7 +34,7 @@ func (b *Bot) fillForm(ctx context.Context, s State) (update, error) {
 	}
 	vars := prompt.Vars{Collected: s.Profiling.Collected}
 	if err := b.ask(ctx, t.models.Default, "form_field_extractor", vars, conversation(&s, all), &reply); err != nil {
-		b.Log.WarnContext(ctx, "form fields", "error", err, "session", s.SessionID)
+		b.Log.WarnContext(ctx, "form fields", "error", err)
 		return append(t.formUpdate(&s, known), warningsColumn.Add("form_field_extractor failed")), nil
 	}
 	u := t.corrected(&s, reply.Corrections)

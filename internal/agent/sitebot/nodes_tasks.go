@@ -33,8 +33,7 @@ func (b *Bot) startEnrichment(ctx context.Context, s State) (update, error) {
 	if t.enricher == nil || s.Visitor.Status == enrich.Completed {
 		return nil, nil
 	}
-	session := s.SessionID
-	visitor := enrich.Visitor{SessionID: session, Site: t.Name, Reveal: t.request.Reveal}
+	visitor := enrich.Visitor{SessionID: s.SessionID, Site: t.Name, Reveal: t.request.Reveal}
 	if t.request.IP.IsValid() {
 		visitor.IP = t.request.IP.String()
 	}
@@ -42,7 +41,7 @@ func (b *Bot) startEnrichment(ctx context.Context, s State) (update, error) {
 		found, attempts := t.enricher.Find(ctx, visitor)
 		for _, a := range attempts {
 			if a.Err != nil {
-				b.Log.InfoContext(ctx, "enrichment", "source", a.Source, "error", a.Err, "session", session)
+				b.Log.InfoContext(ctx, "enrichment", "source", a.Source, "error", a.Err)
 			}
 		}
 		return found, nil

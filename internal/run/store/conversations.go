@@ -83,7 +83,7 @@ func (f *Fleet) LeaseConversation(ctx context.Context, id, holder string,
 		if err != nil {
 			return err
 		}
-		c, err = f.readConversation(ctx, tx.read, op, id, now.Add(-idle))
+		c, err = f.readConversation(ctx, tx.read, op, id, now, idle)
 		if err == nil && n == 0 {
 			err = f.fault(op, fmt.Sprintf("a turn of the conversation %q is under way", shortened(id)),
 				"wait for its end", ErrBusy)
@@ -151,7 +151,7 @@ func (f *Fleet) Conversation(ctx context.Context, id string, idle time.Duration)
 	err = f.write(ctx, op, func(tx transaction) error { // for the clock of the database
 		now, err := tx.now(ctx)
 		if err == nil {
-			c, err = f.readConversation(ctx, tx.read, op, id, now.Add(-idle))
+			c, err = f.readConversation(ctx, tx.read, op, id, now, idle)
 		}
 		return err
 	})
@@ -160,12 +160,13 @@ func (f *Fleet) Conversation(ctx context.Context, id string, idle time.Duration)
 
 type fleetRead func(ctx context.Context, query string, args []any, scan func(scanner) error) error
 
-// readConversation reads a conversation that was used since a time, or is leased.
-func (f *Fleet) readConversation(ctx context.Context, read fleetRead, op, id string,
-	since time.Time) (Conversation, error) {
+// readConversation reads a conversation that was used within the idle time, or is leased.
+func (f *Fleet) readConversation(ctx context.Context, read fleetRead, op, id string, now time.Time,
+	idle time.Duration) (Conversation, error) {
 	c, found := Conversation{ID: id}, false
-	err := read(ctx, `SELECT data, size, used_at FROM exp.fleet_conversations WHERE id = $1 AND used_at >= $2`,
-		[]any{plainText(id), micros(since)},
+	err := read(ctx, `SELECT data, size, used_at FROM exp.fleet_conversations
+		WHERE id = $1 AND (used_at >= $2 OR held_until > $3)`,
+		[]any{plainText(id), micros(now.Add(-idle)), micros(now)},
 		func(row scanner) error {
 			var packed []byte
 			var size, used int64
@@ -243,10 +244,10 @@ func (m *MemoryConversations) remove(c *memoryConversation) {
 	m.bytes -= c.Size
 }
 
-// find returns a conversation that was used since an idle time. The caller has the lock.
+// find returns a conversation that was used within the idle time, or is leased. The caller has the lock.
 func (m *MemoryConversations) find(op, id string, idle time.Duration) (*memoryConversation, error) {
 	c, ok := m.byID[id]
-	if !ok || c.UsedAt.Before(m.now().Add(-idle)) {
+	if now := m.now(); !ok || c.UsedAt.Before(now.Add(-idle)) && !c.until.After(now) {
 		return nil, m.fault(op, fmt.Sprintf("there is no conversation %q", shortened(id)), "begin one", ErrUnknown)
 	}
 	return c, nil

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/rehearse-dev/rehearse/internal/agent/sitebot"
 )
@@ -58,12 +57,8 @@ func (s *Chats) readChat(w http.ResponseWriter, r *http.Request) (asked sitebot.
 	}, nil
 }
 
-// decodeUTF8 reads one JSON object strictly. It refuses text in another encoding, which the decoder would silently
-// repair.
+// decodeUTF8 is decodeStrictly with the code of the chat.
 func decodeUTF8(data []byte, into any) error {
-	if !utf8.Valid(data) {
-		return invalidChat("the body is not UTF-8", "send text as UTF-8", "")
-	}
 	err := decodeStrictly(data, into)
 	if p, ok := errors.AsType[*Problem](err); ok {
 		p.Code = string(sitebot.InvalidRequest)

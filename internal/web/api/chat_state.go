@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"strconv"
 	"unicode/utf8"
+
+	"github.com/rehearse-dev/rehearse/internal/fleet/access"
 )
 
 // showState is GET /api/v1/chat/{site_name}/{session_id}/state.
@@ -32,8 +34,7 @@ func (s *Chats) injectState(w http.ResponseWriter, r *http.Request) {
 		s.refuseState(w, r, err)
 		return
 	}
-	s.Log.InfoContext(r.Context(), "state injected", "site", clean(site), "session_id", clean(session), "replace",
-		replace, "bytes", len(patch))
+	s.Log.InfoContext(r.Context(), "state injected", "site", clean(site), "replace", replace, "bytes", len(patch))
 	state, err := s.Bot.State(r.Context(), site, session)
 	if err != nil { // the state was injected nevertheless
 		w.WriteHeader(http.StatusNoContent)
@@ -68,7 +69,7 @@ func readPatch(w http.ResponseWriter, r *http.Request) (patch json.RawMessage, r
 }
 
 // erase is DELETE /api/v1/chat/{site_name}/{session_id}: nothing of the session is left. Under --public whoever knows
-// its id may.
+// its id may, with a token of less than admin, too, if the id cannot be guessed.
 func (s *Chats) erase(w http.ResponseWriter, r *http.Request) {
 	site, session := r.PathValue("site_name"), r.PathValue("session_id")
 	if clean(session) != session || !utf8.ValidString(session) {
@@ -76,8 +77,8 @@ func (s *Chats) erase(w http.ResponseWriter, r *http.Request) {
 			fmt.Sprintf("use at most %d printable characters", maxID), ""))
 		return
 	}
-	if p := s.weakID(r, session, site); p != nil {
-		writeProblem(w, p)
+	if !access.Of(r.Context()).Scopes.Open(access.Admin) && !s.strongID(session, site) {
+		writeProblem(w, newProblem(http.StatusBadRequest, codeWeakID, weakIDProblem, weakIDHint))
 		return
 	}
 	if err := s.Bot.Erase(r.Context(), site, session); err != nil {
@@ -92,7 +93,7 @@ func (s *Chats) refuseState(w http.ResponseWriter, r *http.Request, err error) {
 	p := chatProblem(err)
 	if p.Status >= http.StatusInternalServerError {
 		s.Log.WarnContext(r.Context(), "state failed", "method", r.Method, "site", clean(r.PathValue("site_name")),
-			"session_id", clean(r.PathValue("session_id")), "code", p.Code, "error", err)
+			"code", p.Code, "error", withoutSession(err, r.PathValue("session_id")))
 	}
 	writeChatProblem(w, p)
 }

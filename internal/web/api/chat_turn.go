@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/rehearse-dev/rehearse/internal/agent/sitebot"
@@ -107,12 +108,12 @@ func metadataOf(out *sitebot.Outcome) *sitebot.Metadata {
 	return &m
 }
 
-// logTurn logs a turn: its IDs, its route and its duration, and nothing that was said.
+// logTurn logs a turn: its site, its route and its duration, without its texts. The ID of a session opens the
+// conversation, so the log has none; turns have their traces.
 func (s *Chats) logTurn(ctx context.Context, asked sitebot.Request, started time.Time, out *sitebot.Outcome,
 	err error) {
 	fields := []any{
-		"site", clean(asked.Site), "session_id", clean(asked.Session), "duration_ms",
-		time.Since(started).Milliseconds(),
+		"site", clean(asked.Site), "duration_ms", time.Since(started).Milliseconds(),
 	}
 	switch {
 	case err == nil:
@@ -123,6 +124,16 @@ func (s *Chats) logTurn(ctx context.Context, asked sitebot.Request, started time
 		s.Log.InfoContext(ctx, "chat turn given up: the client went away", fields...)
 	default:
 		p := chatProblem(err)
-		s.Log.WarnContext(ctx, "chat turn failed", append(fields, "status", p.Status, "code", p.Code, "error", err)...)
+		s.Log.WarnContext(ctx, "chat turn failed", append(fields, "status", p.Status, "code", p.Code, "error",
+			withoutSession(err, asked.Session))...)
 	}
+}
+
+// withoutSession returns the text of an error for the log. Stores quote the ID of the session that they failed for. A
+// short one opens nothing.
+func withoutSession(err error, session string) string {
+	if len(session) < minVisitorID {
+		return err.Error()
+	}
+	return strings.ReplaceAll(err.Error(), session, "…")
 }

@@ -40,7 +40,7 @@ func TestChat(t *testing.T) {
 		t.Errorf("request %+v", got)
 	}
 	if log := d.log.String(); strings.Contains(log, "Hi there") || strings.Contains(log, "Hello") ||
-		!strings.Contains(log, `"session_id":"s1"`) {
+		strings.Contains(log, "s1") || !strings.Contains(log, `"msg":"chat turn"`) {
 		t.Errorf("log %s", log)
 	}
 }

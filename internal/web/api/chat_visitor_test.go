@@ -5,6 +5,8 @@ import (
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/base64"
+	"errors"
+	"net/http/httptest"
 	"net/netip"
 	"strings"
 	"testing"
@@ -92,6 +94,35 @@ func checkWeakSessionIDs(t *testing.T, visitor string) {
 			c.header); response.StatusCode != 204 {
 			t.Errorf("%s: %d %s", c.session, response.StatusCode, body)
 		}
+	}
+}
+
+// A token that may not erase has a visitor's right to it, and no more.
+func TestErasingWithoutAdmin(t *testing.T) {
+	bot := &fakeBot{}
+	chats, err := NewChats(ChatsConfig{Bot: bot, Operator: &fakeOperator{}, Sites: acmeSites(t), Public: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		session string
+		scope   access.Scope
+		status  int
+	}{{"s1", access.Read, 400}, {"s1", access.Admin, 204}, {strongSession, access.Read, 204}} {
+		r := httptest.NewRequest("DELETE", chatPath+"/acme.example/"+c.session, nil)
+		w := httptest.NewRecorder()
+		chats.ServeHTTP(w, r.WithContext(access.With(r.Context(),
+			access.Grant{Open: true, Scopes: access.Scopes{c.scope}})))
+		if w.Code != c.status {
+			t.Errorf("%s with %s: %d, want %d: %s", c.session, c.scope, w.Code, c.status, w.Body)
+		}
+	}
+}
+
+func TestLogWithoutSession(t *testing.T) {
+	err := errors.New("save session \"acme.example:" + strongSession + "\" in 10.0.0.7")
+	if got := withoutSession(err, strongSession); got != `save session "acme.example:…" in 10.0.0.7` {
+		t.Error(got)
 	}
 }
 

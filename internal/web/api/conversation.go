@@ -2,7 +2,10 @@ package api
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -49,22 +52,35 @@ func (s *Flows) say(w http.ResponseWriter, r *http.Request) {
 		writeProblem(w, problemOf(err))
 		return
 	}
-	r, span := flowTurn(r, clean(r.PathValue("conversation_id")), "")
+	key, err := idempotencyKey(r)
+	if err != nil {
+		writeProblem(w, problemOf(err))
+		return
+	}
+	id := conversationID(r)
+	r, span := flowTurn(r, id, "")
 	s.answer(w, r, func(ctx context.Context, sink func(flow.Event)) (_ any, err error) {
 		defer func() { spanEnded(span, err) }()
-		reply, err := s.converse(ctx, r.PathValue("conversation_id"), message, sink)
+		sent, err := s.converse(ctx, id, key, message, sink)
 		if err != nil {
 			return nil, err
 		}
-		setID(w, conversationHeader, reply.ConversationID)
-		setID(w, traceHeader, reply.TraceID)
-		return reply, nil
+		setID(w, conversationHeader, id)
+		setID(w, traceHeader, sent.TraceID)
+		return json.RawMessage(sent.Reply), nil
 	})
+}
+
+// messageKey describes the header of sentMessage.
+var messageKey = parameter{
+	"Idempotency-Key",
+	"a key of the message: when the last message is sent again with it, the answer is the same, without another " +
+		"turn; another message is 422 idempotency_mismatch",
 }
 
 // converse takes the next turn of a conversation. It releases the conversation before the answer is sent, or a fast
 // client would find it busy.
-func (s *Flows) converse(ctx context.Context, id, message string, sink func(flow.Event)) (*replyView, error) {
+func (s *Flows) converse(ctx context.Context, id, key, message string, sink func(flow.Event)) (*sentMessage, error) {
 	c, turn, err := s.conversations.lease(ctx, id)
 	if err != nil {
 		return nil, err
@@ -75,6 +91,14 @@ func (s *Flows) converse(ctx context.Context, id, message string, sink func(flow
 			s.conversations.unchanged(ctx, c)
 		}
 	}()
+	hash := fmt.Sprintf("%x", sha256.Sum256([]byte(message)))
+	if key != "" && c.sent != nil && c.sent.Key == key {
+		if c.sent.Hash != hash {
+			return nil, newProblem(http.StatusUnprocessableEntity, codeMismatch,
+				"the Idempotency-Key was used for another message", "send a new key, or the same message as before")
+		}
+		return c.sent, nil
+	}
 	result, err := s.takeTurn(turn, c, message, sink)
 	if err != nil {
 		if errors.Is(context.Cause(turn), errLeaseLost) {
@@ -82,9 +106,16 @@ func (s *Flows) converse(ctx context.Context, id, message string, sink func(flow
 		}
 		return nil, err
 	}
+	reply, err := encode(replyOf(c, result))
+	if err != nil {
+		return nil, err
+	}
+	sent := &sentMessage{Key: key, Hash: hash, TraceID: result.TraceID, Reply: string(reply)}
+	if c.sent = nil; key != "" {
+		c.sent = sent
+	}
 	ended = true
-	reply := replyOf(c, result)
-	return reply, s.conversations.release(ctx, c, turnOverhead+len(message)+len(result.AssistantMessage))
+	return sent, s.conversations.release(ctx, c, turnOverhead+len(message)+len(result.AssistantMessage))
 }
 
 func (s *Flows) takeTurn(ctx context.Context, c *conversation, message string,
@@ -100,7 +131,7 @@ func (s *Flows) takeTurn(ctx context.Context, c *conversation, message string,
 
 // showConversation is GET /api/v1/conversations/{conversation_id}.
 func (s *Flows) showConversation(w http.ResponseWriter, r *http.Request) {
-	c, err := s.conversations.look(r.Context(), r.PathValue("conversation_id"))
+	c, err := s.conversations.look(r.Context(), conversationID(r))
 	if err != nil {
 		writeProblem(w, problemOf(err))
 		return
@@ -110,7 +141,7 @@ func (s *Flows) showConversation(w http.ResponseWriter, r *http.Request) {
 
 // resetConversation is POST /api/v1/conversations/{conversation_id}/reset: back to how the conversation began.
 func (s *Flows) resetConversation(w http.ResponseWriter, r *http.Request) {
-	c, _, err := s.conversations.lease(r.Context(), r.PathValue("conversation_id"))
+	c, _, err := s.conversations.lease(r.Context(), conversationID(r))
 	if err != nil {
 		writeProblem(w, problemOf(err))
 		return
@@ -121,7 +152,7 @@ func (s *Flows) resetConversation(w http.ResponseWriter, r *http.Request) {
 		writeProblem(w, problemOf(err))
 		return
 	}
-	c.session = fresh
+	c.session, c.sent = fresh, nil
 	if err := s.conversations.release(r.Context(), c, c.first-c.bytes); err != nil {
 		writeProblem(w, problemOf(err))
 		return
@@ -129,9 +160,18 @@ func (s *Flows) resetConversation(w http.ResponseWriter, r *http.Request) {
 	writeBody(w, http.StatusOK, "application/json", opening(c))
 }
 
+// conversationID returns the ID in the path of a request. For text that no ID can be, which a store might change into
+// one, it is empty: no conversation has that.
+func conversationID(r *http.Request) string {
+	if id := r.PathValue("conversation_id"); clean(id) == id {
+		return id
+	}
+	return ""
+}
+
 // endConversation is DELETE /api/v1/conversations/{conversation_id}.
 func (s *Flows) endConversation(w http.ResponseWriter, r *http.Request) {
-	if err := s.conversations.remove(r.Context(), r.PathValue("conversation_id")); err != nil {
+	if err := s.conversations.remove(r.Context(), conversationID(r)); err != nil {
 		writeProblem(w, problemOf(err))
 		return
 	}

@@ -11,9 +11,11 @@ import (
 	"net/http"
 	"reflect"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/rehearse-dev/rehearse/internal/agent/flow"
 	"github.com/rehearse-dev/rehearse/internal/base/source"
+	"github.com/rehearse-dev/rehearse/internal/replay"
 )
 
 // beginning is the body of POST /api/v1/conversations. Only flow_id is required. Fields of an execution context have
@@ -50,9 +52,10 @@ func (s *Flows) newConversation(body []byte, ids turnIDs) (*conversation, error)
 	}
 	seed.TestCaseID = cmp.Or(b.TestCaseID, ids.testCase)
 	seed.ConversationID = cmp.Or(b.ConversationID, ids.conversation, rand.Text())
-	if clean(seed.ConversationID) != seed.ConversationID {
+	if id := seed.ConversationID; clean(id) != id || len(id) > replay.MaxName || id == "." || id == ".." {
 		return nil, newProblem(http.StatusBadRequest, codeInvalid, "the conversation_id cannot be used",
-			fmt.Sprintf("use at most %d printable characters", maxID)).at("/conversation_id")
+			fmt.Sprintf("use at most %d printable characters of %d bytes, and neither . nor ..", maxID,
+				replay.MaxName)).at("/conversation_id")
 	}
 	session, err := s.Engine.Begin(f, seed)
 	if err != nil {
@@ -96,8 +99,12 @@ func (b *beginning) seed() (flow.Seed, error) {
 	}, nil
 }
 
-// decodeStrictly reads one JSON object and refuses unknown fields. The error is a *Problem.
+// decodeStrictly reads one JSON object and refuses unknown fields, and text in another encoding than UTF-8, which the
+// decoder would silently repair. The error is a *Problem.
 func decodeStrictly(body []byte, into any) error {
+	if !utf8.Valid(body) {
+		return newProblem(http.StatusBadRequest, codeInvalid, "the body is not UTF-8", "send text as UTF-8").at("")
+	}
 	if p := keyProblem(source.CheckKeys(body, reflect.TypeOf(into)), codeInvalid); p != nil {
 		return p
 	}

@@ -45,9 +45,10 @@ type conversation struct {
 	flow    *flow.Flow
 	seed    flow.Seed
 	session *flow.Session
+	sent    *sentMessage // nil when the last message had no key
 	// begun is when the conversation was created, used when its last turn ended.
 	begun, used time.Time
-	// bytes is the size of the conversation, first its size at the beginning.
+	// bytes is the size of the conversation without sent, first its size at the beginning.
 	bytes, first int
 	// full is true when the store has no room for a longer conversation.
 	full  bool
@@ -77,6 +78,15 @@ type storedConversation struct {
 	Done  bool         `json:"done,omitempty"`
 	Begun time.Time    `json:"begun"`
 	First int          `json:"first"`
+	Sent  *sentMessage `json:"sent,omitempty"`
+}
+
+// sentMessage is the last message of a conversation that was sent with an Idempotency-Key, and its answer.
+type sentMessage struct {
+	Key     string `json:"key"`
+	Hash    string `json:"hash"` // of the message, SHA-256
+	TraceID string `json:"trace_id"`
+	Reply   string `json:"reply"` // a replyView in JSON
 }
 
 // errTurnEnded and errLeaseLost are the causes of the end of a turn's context.
@@ -105,9 +115,13 @@ func (m *conversationManager) add(ctx context.Context, c *conversation, bytes in
 
 func (m *conversationManager) encode(c *conversation) (store.Conversation, error) {
 	data, err := json.Marshal(storedConversation{
-		c.ref, c.seed, c.session.Context(), c.session.Completed(), c.begun, c.first,
+		c.ref, c.seed, c.session.Context(), c.session.Completed(), c.begun, c.first, c.sent,
 	})
-	return store.Conversation{ID: c.id, Data: data, Size: c.bytes}, err
+	size := c.bytes
+	if c.sent != nil {
+		size += len(c.sent.Reply)
+	}
+	return store.Conversation{ID: c.id, Data: data, Size: size}, err
 }
 
 // decode returns a conversation of the store, ready for its next turn.
@@ -124,9 +138,13 @@ func (m *conversationManager) decode(kept store.Conversation) (*conversation, er
 	if err != nil {
 		return nil, err
 	}
+	bytes := kept.Size
+	if of.Sent != nil {
+		bytes -= len(of.Sent.Reply)
+	}
 	return &conversation{
 		id: kept.ID, ref: of.Flow, flow: f, seed: of.Seed, session: session, begun: of.Begun, used: kept.UsedAt,
-		bytes: kept.Size, first: of.First, full: kept.Full,
+		bytes: bytes, first: of.First, full: kept.Full, sent: of.Sent,
 	}, nil
 }
 

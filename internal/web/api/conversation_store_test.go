@@ -67,6 +67,55 @@ func TestConversationGoesOnElsewhere(t *testing.T) {
 	want[Problem](one, 404, "POST", messages("c"), `{"message":"hi"}`)
 }
 
+// A path with bytes that a store replaces reaches no conversation of another ID.
+func TestConversationOfAnotherID(t *testing.T) {
+	d := openDesk(t, llm.Lexical{}, func(c *FlowsConfig) {
+		c.Conversations = conversationsIn(t, filepath.Join(t.TempDir(), "rehearse.db"))
+	})
+	want[openingView](d, 201, "POST", conversations, `{"flow_id":"Rsvp","conversation_id":"a\ufffdb"}`)
+	for _, id := range []string{"/a%00b", "/a%ffb"} {
+		want[Problem](d, 404, "GET", conversations+id, "")
+		want[Problem](d, 404, "DELETE", conversations+id, "")
+	}
+	want[transcriptView](d, 200, "GET", conversations+"/a%EF%BF%BDb", "")
+}
+
+// A message that is sent again with its key, because its answer was lost, takes no second turn, also at another server.
+func TestConversationMessageSentAgain(t *testing.T) {
+	kept := conversationsIn(t, filepath.Join(t.TempDir(), "rehearse.db"))
+	shared := func(c *FlowsConfig) { c.Conversations = kept }
+	one, two := openDesk(t, llm.Lexical{}, shared), openDesk(t, llm.Lexical{}, shared)
+	want[openingView](one, 201, "POST", conversations, `{"flow_id":"Rsvp","conversation_id":"c"}`)
+	send := func(at *desk, message, key string) (int, string) {
+		response, answer := at.do("POST", messages("c"), `{"message":"`+message+`"}`, "Idempotency-Key: "+key)
+		return response.StatusCode, answer
+	}
+	_, first := send(one, "x", "k1")
+	if status, answer := send(two, "x", "k1"); status != 200 || answer != first {
+		t.Errorf("sent again: %d %s, want %s", status, answer, first)
+	}
+	if status, answer := send(two, "Ada", "k1"); status != 422 || !strings.Contains(answer, codeMismatch) {
+		t.Errorf("another message: %d %s", status, answer)
+	}
+	if status, _ := send(two, "x", strings.Repeat("k", store.MaxIdempotencyKey+1)); status != 400 {
+		t.Errorf("a long key: %d", status)
+	}
+	_, answer := one.do("POST", messages("c"), `{"message":"x"}`, "Idempotency-Key: k1", "Accept: text/event-stream")
+	if events := readEvents(t, answer); string(events[len(events)-1].Result) != strings.TrimSpace(first) {
+		t.Errorf("as events: %s", answer)
+	}
+	if r := want[replyView](one, 200, "POST", messages("c"), `{"message":"x"}`); r.TurnNumber != 2 {
+		t.Errorf("without a key: %+v", r)
+	}
+	want[openingView](two, 200, "POST", conversations+"/c/reset", "")
+	_, first = send(one, "Ada", "k2")
+	want[openingView](two, 200, "POST", conversations+"/c/reset", "")
+	if _, answer := send(one, "Ada", "k2"); decoded[replyView](t, answer).TraceID ==
+		decoded[replyView](t, first).TraceID {
+		t.Error("a reset conversation has the answer of before")
+	}
+}
+
 // One turn is taken at a time over all servers; one that fails leaves the conversation as it was.
 func TestConversationIsBusyEverywhere(t *testing.T) {
 	kept := conversationsIn(t, filepath.Join(t.TempDir(), "rehearse.db"))

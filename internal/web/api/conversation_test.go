@@ -141,9 +141,17 @@ func TestConversationRefuses(t *testing.T) {
 			conversations, `{"flow_id":"desk","conversation_id":"` + strings.Repeat("x", 300) + `"}`, 400,
 			"invalid_context", "/conversation_id",
 		},
-		"unknown":       {messages("nobody"), `{"message":"x"}`, 404, "not_found", ""},
-		"no message":    {messages("taken"), `{}`, 400, "invalid_context", "/message"},
-		"typed message": {messages("taken"), `{"message":["x"]}`, 400, "invalid_context", "/message"},
+		"many bytes": {
+			conversations, `{"flow_id":"desk","conversation_id":"` + strings.Repeat("日", 200) + `"}`, 400,
+			"invalid_context", "/conversation_id",
+		},
+		"id of a folder": {
+			conversations, `{"flow_id":"desk","conversation_id":".."}`, 400, "invalid_context", "/conversation_id",
+		},
+		"another encoding": {messages("taken"), "{\"message\":\"caf\xe9\"}", 400, "invalid_context", ""},
+		"unknown":          {messages("nobody"), `{"message":"x"}`, 404, "not_found", ""},
+		"no message":       {messages("taken"), `{}`, 400, "invalid_context", "/message"},
+		"typed message":    {messages("taken"), `{"message":["x"]}`, 400, "invalid_context", "/message"},
 		"too long": {
 			messages("taken"), `{"message":"` + strings.Repeat("x", 32_001) + `"}`, 400, "invalid_context", "/message",
 		},

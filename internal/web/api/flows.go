@@ -113,7 +113,7 @@ func (s *Flows) table() table {
 		},
 		{
 			pattern: "POST /api/v1/conversations/{conversation_id}/messages", scope: access.Test, handle: s.say,
-			summary: "Say something", ok: either{replyView{}, "text/event-stream"},
+			summary: "Say something", headers: []parameter{messageKey}, ok: either{replyView{}, "text/event-stream"},
 			body: json.RawMessage(
 				`{"type": "object", "properties": {"message": {"type": "string"}}, "required": ["message"]}`),
 		},

@@ -138,4 +138,18 @@ func conversationBounds(t *testing.T, f Conversations) {
 	if err := create("c", 5, room); err != nil { // those that were idle went
 		t.Error(err)
 	}
+
+	// A turn that outlasts the idle time does not end its conversation.
+	if _, err := f.LeaseConversation(ctx, "c", "h", time.Minute, time.Hour); err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(20 * time.Millisecond)
+	if _, err := f.Conversation(ctx, "c", room.Idle); err != nil {
+		t.Error(err)
+	}
+	_, err = f.LeaseConversation(ctx, "c", "other", time.Minute, room.Idle)
+	wantError(t, err, store.ErrBusy)
+	if err := f.FreeConversation(ctx, "c", "h", &store.Conversation{Data: []byte("{}"), Size: 5}); err != nil {
+		t.Error(err)
+	}
 }
