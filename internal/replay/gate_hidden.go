@@ -72,8 +72,8 @@ func (f *findings) conceals(metric string) bool {
 	return slices.ContainsFunc(f.concealed, func(c concealment) bool { return c.name == metric })
 }
 
-// hidden lists what the baseline tells and the candidate does not, so that it can lose nothing there. A margin of what
-// is not told accepts that.
+// hidden returns a reason for each metric that the baseline reports and the candidate does not, since no loss of it can
+// be seen. A margin of that metric accepts it.
 func (f *findings) hidden(rules *Rules) []Reason {
 	var reasons []Reason
 	if f.conceals(CompletedShare) && !rules.accepts(CompletedShare) {

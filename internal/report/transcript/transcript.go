@@ -13,8 +13,7 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/spec/result"
 )
 
-// Source has the templates said, fault, graded, talk, judged, exchange and end. They need Functions and those of the
-// page.
+// Source has the templates talk, which precedes the turns, and end. They need Functions and those of the page.
 //
 //go:embed transcript.html.tmpl
 var Source string
@@ -70,7 +69,7 @@ type Transcript struct {
 	Judge               []Exchange // about the whole conversation
 }
 
-// Fact is something that is known beside the messages.
+// Fact is a fact about a record or a turn, such as its latency.
 type Fact struct{ Name, Value string }
 
 // Turn is an exchange with its grades. ID is its anchor, Row its place beside other trials.

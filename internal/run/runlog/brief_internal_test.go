@@ -164,8 +164,8 @@ func lessened(t *result.Test, of Extent) *result.Test {
 	return &k
 }
 
-// check holds that a line is read in brief as it is read whole, and whole as encoding/json reads it; that an empty list
-// is none makes no difference to anybody. It reports whether it was read in brief at all.
+// check compares what Brief reads of a line with what Decode reads, and that with encoding/json. Empty and nil lists
+// are equal. It reports whether the line was read in brief at all.
 func check(t *testing.T, line []byte) (brisk bool) {
 	t.Helper()
 	whole, failed := Decode(line)
@@ -222,7 +222,7 @@ func TestBriefReadsEveryField(t *testing.T) {
 	}
 }
 
-// Whatever a line holds, it is read as encoding/json reads it: what is no record for one is none for the other.
+// Brief and Decode accept the lines that encoding/json accepts, and read the same values.
 func TestBriefIsAsWhole(t *testing.T) {
 	terms := &quarantine.Terms{Owner: "a", Until: "2026-10-01", Reason: "b"}
 	small := &result.Test{
