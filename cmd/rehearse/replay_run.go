@@ -11,6 +11,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/rehearse-dev/rehearse/cmd/rehearse/commandline"
+	"github.com/rehearse-dev/rehearse/internal/app/evaluation"
 	"github.com/rehearse-dev/rehearse/internal/app/replayrun"
 	"github.com/rehearse-dev/rehearse/internal/app/wire"
 	"github.com/rehearse-dev/rehearse/internal/replay"
@@ -97,6 +99,7 @@ be run, or every pair was lost; 4 the gate cannot say: too few sessions; 5 it ca
 			if f.server.url != "" {
 				return outcome(f.onServer(c.Context(), env, c.Flags()))
 			}
+			f.Command = commandline.Of("replay", c.Flags(), []string{"run"}, notKept...)
 			return outcome(f.run(c.Context(), env))
 		},
 	}
@@ -138,6 +141,7 @@ func (f *replayFlags) register(flags *pflag.FlagSet) {
 	flags.StringVar(&f.Prompts, "prompts", "prompts", "folder of the prompt files that variants name")
 	flags.StringVar(&f.config, "config", "", "configuration file with models (default: the nearest rehearse.yaml)")
 	flags.StringVar(&f.Store, "store", "", "where events, variants and results are kept: "+historyPlaces)
+	flags.StringVar(&f.Assert, "assert", "", "file of assertions that every conversation must meet")
 	flags.IntVar(&f.Spec.Repeats, "repeats", 1, "how often each conversation is replayed in each lane")
 	flags.IntVarP(&f.Spec.Workers, "workers", "w", replayrun.DefaultWorkers, "conversations at once")
 	flags.DurationVar(&f.Spec.TurnTimeout, "turn-timeout", replayrun.DefaultTurnTimeout, "longest wait for one answer")
@@ -178,7 +182,7 @@ func (f *replayFlags) run(ctx context.Context, env *Env) (err error) {
 	if f.Setup, err = s.At("."); err != nil {
 		return err
 	}
-	f.Store = cmp.Or(f.Store, f.Setup.StorePath())
+	f.Store, f.Version, f.Commit = cmp.Or(f.Store, f.Setup.StorePath()), version(), evaluation.Commit()
 	progress := &replayProgress{env: env, quiet: f.quiet, started: env.Now(), told: env.Now()}
 	f.Progress = progress.done
 	r, err := replayrun.Open(ctx, f.Config)
@@ -223,8 +227,8 @@ func (f *replayFlags) show(env *Env, r *replay.Report, dir string) error {
 		env.tellCI(f.ci, f.format == "text", ci.Verdict(dir, "replay", r.Gate.Headline,
 			r.Gate.ExitCode == result.ExitPassed))
 	}
-	if r.Gate != nil && r.Gate.ExitCode != result.ExitPassed {
-		return &exitError{code: r.Gate.ExitCode}
+	if code := r.ExitCode(); code != result.ExitPassed {
+		return &exitError{code: code}
 	}
 	return nil
 }

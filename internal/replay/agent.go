@@ -52,21 +52,17 @@ type Decider interface {
 	Decide(ctx context.Context, a Answer) (Answer, error)
 }
 
-// Answer is what an agent says in a turn.
+// Answer is an agent's reply with what it means for the session.
 type Answer struct {
-	Text  string
+	Reply chat.Reply
 	State string
 	// Completed is true when the conversation has reached its end, Ended when the agent takes no further message,
 	// complete or not.
 	Completed, Ended bool
 	// ToolCalls counts the tools that the agent called for this answer, without those by which a flow moves.
 	ToolCalls int
-	// Data is all that the agent has collected so far; nil when it keeps nothing.
+	// Data is all that the agent has collected so far; nil when it stores nothing.
 	Data map[string]any
-	// Tokens are those read and written. Uncounted is true when the agent does not say how many.
-	Tokens    int
-	Uncounted bool
-	Cost      chat.Cost
 }
 
 // NotThereError says that an agent cannot be put into a state, as its flow has no such state or ends there.

@@ -84,9 +84,12 @@ func (c *flowConversation) Send(ctx context.Context, text string) (Answer, error
 		return Answer{}, err
 	}
 	return Answer{
-		Text: r.AssistantMessage, State: c.State(), Completed: r.FlowCompleted, Ended: r.FlowCompleted,
-		Data: collected(r.Memory.Facts), Tokens: r.Usage.PromptTokens + r.Usage.CompletionTokens,
-		Uncounted: r.Usage.Unknown, Cost: r.Usage.Cost,
+		Reply: chat.Reply{
+			Text: r.AssistantMessage, Node: c.State(), Cost: r.Usage.Cost, Usage: chat.Usage{
+				InputTokens: r.Usage.PromptTokens, OutputTokens: r.Usage.CompletionTokens, Unknown: r.Usage.Unknown,
+			},
+		},
+		State: c.State(), Completed: r.FlowCompleted, Ended: r.FlowCompleted, Data: collected(r.Memory.Facts),
 	}, nil
 }
 

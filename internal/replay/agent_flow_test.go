@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/rehearse-dev/rehearse/internal/agent/flow"
+	"github.com/rehearse-dev/rehearse/internal/base/chat"
 	"github.com/rehearse-dev/rehearse/internal/model/llm"
 	"github.com/rehearse-dev/rehearse/internal/replay"
 )
@@ -98,7 +99,7 @@ func TestFlowAgent(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(replay.Answer{Text: "Where to?", State: "where"}, first); diff != "" {
+	if diff := cmp.Diff(replay.Answer{Reply: chat.Reply{Text: "Where to?", Node: "where"}, State: "where"}, first); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
 	last, err := c.Send(t.Context(), "to the airport")
@@ -154,7 +155,7 @@ default: {reply: long}
 		if err != nil {
 			t.Fatal(err)
 		}
-		seen = append(seen, answer.Text)
+		seen = append(seen, answer.Reply.Text)
 	}
 	if diff := cmp.Diff([]string{"brief", "brief"}, seen); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)

@@ -127,9 +127,8 @@ func (c *targetConversation) Send(ctx context.Context, text string) (Answer, err
 	c.reply = reply
 	c.said = append(slices.Clip(c.said), chat.NewMessage(chat.User, text))
 	a := Answer{
-		Text: reply.Text, Completed: reply.Ended && c.agent.Traits.Ends, Ended: reply.Ended,
-		ToolCalls: len(reply.ToolCalls), Tokens: reply.Usage.InputTokens + reply.Usage.OutputTokens,
-		Uncounted: reply.Usage.Unknown, Cost: reply.Cost,
+		Reply: reply, Completed: reply.Ended && c.agent.Traits.Ends, Ended: reply.Ended,
+		ToolCalls: len(reply.ToolCalls),
 	}
 	if c.agent.Traits.Flow {
 		stand, err := target.FlowStandOf(reply)

@@ -35,6 +35,9 @@ type Evaluation struct {
 	Each func(*Pair) error
 	// Store gets sessions before Runs does, as they are finished; its error ends the run. Nil is allowed.
 	Store func([]PairResult) error
+	// Logged reports whether the log of the run has the records of a session that Runs has; nil means that it does.
+	// A session without them is replayed again.
+	Logged func(session string) bool
 	// Known is told how many sessions there are, once all of them are begun; nil is allowed.
 	Known func(sessions int)
 	// Progress is told now and then how many sessions are done, from one goroutine at a time; nil is allowed.
@@ -235,6 +238,9 @@ func (e *Evaluation) former(ctx context.Context) (find func(id string) (*Pair, e
 	next, stop := iter.Pull2(e.Runs.Outcomes(ctx, e.Head.Run.ID))
 	kept, err, more := next()
 	return func(id string) (*Pair, error) {
+		if e.Logged != nil && !e.Logged(id) {
+			return nil, nil
+		}
 		for more && err == nil && kept.SessionID < id {
 			kept, err, more = next()
 		}

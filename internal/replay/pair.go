@@ -7,6 +7,7 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/agent/sitebot/marker"
 	"github.com/rehearse-dev/rehearse/internal/base/chat"
 	"github.com/rehearse-dev/rehearse/internal/base/stats"
+	"github.com/rehearse-dev/rehearse/internal/spec/result"
 )
 
 // Mode is how a session is replayed (replay.md section 3).
@@ -41,6 +42,8 @@ type Variation struct {
 	NoStates bool `json:"no_states,omitempty"`
 	Endless  bool `json:"endless,omitempty"`
 	NoData   bool `json:"no_data,omitempty"`
+	// Verdict says how the conversation met the run's assertions; empty where it has none.
+	Verdict result.Verdict `json:"verdict,omitempty"`
 	// Metrics compare the lane with the observed one, which has none.
 	Metrics *Metrics `json:"metrics,omitempty"`
 	// Alignment lines up the lane's turns with the observed ones, whose indexes are called original, by their states;

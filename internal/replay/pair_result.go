@@ -3,6 +3,8 @@ package replay
 import (
 	"context"
 	"fmt"
+
+	"github.com/rehearse-dev/rehearse/internal/spec/result"
 )
 
 // PairResult is a session that was replayed in all of its lanes, or is lost.
@@ -21,21 +23,27 @@ type PairResult struct {
 // Run replays a session, as often as it is to be, and measures it. Its error is that of a context that has ended, or of
 // a pair that cannot be written.
 func (r *Replayer) Run(ctx context.Context, s *Session, how Measuring) (PairResult, error) {
-	pair, err := r.Replay(ctx, s)
-	if err != nil {
-		return PairResult{}, err
-	}
-	Measure(s, pair, how)
-	for repeat := 2; repeat <= r.Repeats; repeat++ {
-		again, err := r.replay(ctx, s, repeat)
+	var pair *Pair
+	var records []*result.Test
+	for repeat := 1; repeat <= max(r.Repeats, 1); repeat++ {
+		again, played, err := r.replay(ctx, s, repeat)
 		if err != nil {
 			return PairResult{}, err
 		}
 		Measure(s, again, how)
-		pair.Repeat, again.Repeat = 1, repeat
+		if r.Repeats > 1 {
+			again.Repeat = repeat
+		}
+		records = append(records, r.Checks.conclude(again, played)...)
+		if pair == nil {
+			pair = again
+			continue
+		}
 		pair.Again = append(pair.Again, again)
 	}
-	return resultOf(pair)
+	h, err := resultOf(pair)
+	h.Outcome.Records = records
+	return h, err
 }
 
 // Lost is a session that could not be replayed in any lane, and why: it is counted, never left out.
@@ -47,7 +55,10 @@ func (r *Replayer) Lost(s *Session, why string) (PairResult, error) {
 	for _, name := range r.lanes() {
 		pair.Variations = append(pair.Variations, Variation{Name: name, Error: why, Turns: []VariationTurn{}})
 	}
-	return resultOf(pair)
+	records := r.Checks.conclude(pair, nil)
+	h, err := resultOf(pair)
+	h.Outcome.Records = records
+	return h, err
 }
 
 // lanes are the names of the lanes that are replayed.

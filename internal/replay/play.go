@@ -6,9 +6,13 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
+	"github.com/rehearse-dev/rehearse/internal/base/chat"
 	"github.com/rehearse-dev/rehearse/internal/base/stats"
+	"github.com/rehearse-dev/rehearse/internal/eval/runner"
+	"github.com/rehearse-dev/rehearse/internal/spec/result"
 )
 
 // Replayer plays sessions in their lanes. It is safe for concurrent use once it is set up.
@@ -19,63 +23,69 @@ type Replayer struct {
 	Mode     Mode
 	// User goes on where the log does not fit any more; only Simulated needs one.
 	User User
-	// TurnTimeout bounds one turn, SessionTimeout all lanes of a session; 0 is no bound.
-	TurnTimeout, SessionTimeout time.Duration
+	// TurnTimeout bounds one turn; 0 is no bound.
+	TurnTimeout time.Duration
 	// Repeats is how often a session is replayed; 0 means once.
 	Repeats int
 	// Seed decides which lane goes first.
 	Seed uint64
+	// Checks are the assertions that each variant's conversation must meet.
+	Checks Checks
+	// Guard is shared by all conversations; nil gives each its own.
+	Guard *runner.Guard
 	// Now is the clock of latencies; nil means time.Now.
 	Now func() time.Time
 }
 
-// Replay plays a session in all lanes, turn by turn in turns, so that none has the better hour. A lane that fails ends
-// there, with its reason, and drops the pair (X46); the other one is played to its end. The error is that of a context
-// that has ended.
-func (r *Replayer) Replay(ctx context.Context, s *Session) (*Pair, error) { return r.replay(ctx, s, 1) }
+// Replay plays a session once in all variants, turn by turn in turns, so that none has the better hour. A variant that
+// fails ends there, with its reason, and drops the pair; the other one is played to its end. The error is that of a
+// context that has ended.
+func (r *Replayer) Replay(ctx context.Context, s *Session) (*Pair, error) {
+	pair, _, err := r.replay(ctx, s, 1)
+	return pair, err
+}
 
-// replay is Replay for one of several times. Each has an order of lanes of its own.
-func (r *Replayer) replay(ctx context.Context, s *Session, repeat int) (*Pair, error) {
-	outer := ctx
-	if r.SessionTimeout > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, r.SessionTimeout)
-		defer cancel()
-	}
+// replay is Replay for one of several times, each of which has an order of variants of its own. It also returns the
+// record of each variant's conversation, nil where it has none.
+func (r *Replayer) replay(ctx context.Context, s *Session, repeat int) (*Pair, []*result.Test, error) {
 	pair := &Pair{
 		SessionID: s.ID, FlowID: s.FlowID, UnitID: s.UnitID, Mode: r.Mode, Outcome: s.Outcome(), Started: s.Started,
 		Variations: []Variation{observe(s)},
 	}
 	players := r.players(s, pair.Variations[0].Turns)
-	pair.FirstVariant = r.inTurns(ctx, orderOf(s, repeat), players)
-	if outer.Err() != nil {
-		return nil, outer.Err()
+	pair.FirstVariant = r.alternate(ctx, orderOf(s, repeat), players)
+	if ctx.Err() != nil {
+		return nil, nil, ctx.Err()
 	}
 	var failed []string
+	var records []*result.Test
 	for _, p := range players {
-		pair.Variations = append(pair.Variations, p.lane)
+		pair.Variations, records = append(pair.Variations, p.lane), append(records, p.record)
 		if p.lane.Error != "" {
 			failed = append(failed, fmt.Sprintf("%s, turn %d: %s", p.lane.Name, len(p.lane.Turns)+1, p.lane.Error))
 		}
 	}
 	pair.Dropped = strings.Join(failed, "; ")
-	return pair, nil
+	return pair, records, nil
 }
 
-// players returns a player for each lane.
+// players returns a player for each variant.
 func (r *Replayer) players(s *Session, observed []VariationTurn) []*player {
 	var players []*player
 	names, fields := s.logged(), s.fields()
-	for _, lane := range []struct {
+	for _, variant := range []struct {
 		name  string
 		agent Agent
 	}{{Baseline, r.Baseline}, {Candidate, r.Candidate}} {
-		if lane.agent == nil {
+		if variant.agent == nil {
 			continue
 		}
-		p := &player{replayer: r, agent: lane.agent, session: s, observed: observed, names: names, fields: fields}
-		p.lane = Variation{Name: lane.name, Turns: []VariationTurn{}}
-		if reticent, ok := lane.agent.(Reticent); ok {
+		p := &player{
+			replayer: r, agent: variant.agent, session: s, observed: observed, names: names, fields: fields,
+			begin: make(chan struct{}), rest: make(chan struct{}),
+		}
+		p.lane = Variation{Name: variant.name, Turns: []VariationTurn{}}
+		if reticent, ok := variant.agent.(Reticent); ok {
 			states, completion, data := reticent.Reports()
 			p.lane.NoStates, p.lane.Endless, p.lane.NoData = !states, !completion, !data
 		}
@@ -84,7 +94,7 @@ func (r *Replayer) players(s *Session, observed []VariationTurn) []*player {
 	return players
 }
 
-// orderOf is what the order of lanes is drawn by.
+// orderOf is the text by which the order of variants is drawn.
 func orderOf(s *Session, repeat int) string {
 	if repeat > 1 {
 		return "lanes/" + s.ID + "/" + strconv.Itoa(repeat)
@@ -92,41 +102,46 @@ func orderOf(s *Session, repeat int) string {
 	return "lanes/" + s.ID
 }
 
-// inTurns takes a turn in each lane, then the next: A B, B A, A B, … beginning with the one that the seed says (X45).
-// It returns the name of that one; empty where there is only one.
-func (r *Replayer) inTurns(ctx context.Context, order string, players []*player) (firstLane string) {
-	first := int(stats.Rank(r.Seed, order) >> 63)
-	for round := 0; ; round++ {
-		playing := false
+// alternate runs the conversations of all variants, one turn of each at a time: A B, B A, A B, … beginning with the one
+// that the seed draws. It returns that one's name; empty where there is only one.
+func (r *Replayer) alternate(ctx context.Context, order string, players []*player) (first string) {
+	begins := int(stats.Rank(r.Seed, order) >> 63)
+	for _, p := range players {
+		go p.run(ctx)
+	}
+	for round, left := 0, len(players); left > 0; round++ {
 		for i := range players {
-			p := players[(i+first+round)%len(players)]
-			if p.done {
+			p := players[(i+begins+round)%len(players)]
+			if p.over {
 				continue
 			}
-			playing = true
-			if err := p.turn(ctx); err != nil {
-				p.lane.Error, p.lane.Completed, p.done = err.Error(), false, true
+			more := false
+			select {
+			case p.begin <- struct{}{}:
+				_, more = <-p.rest
+			case <-p.rest: // its conversation ended without a turn
 			}
-			if p.done {
-				p.close()
+			if p.over = !more; p.over {
+				left--
 			}
-		}
-		if !playing {
-			break
 		}
 	}
 	if len(players) > 1 {
-		return players[first].lane.Name
+		return players[begins].lane.Name
 	}
 	return ""
 }
 
-// player plays one lane of one session.
+// player is one variant's side of a session. The runner has the conversation: for it the player is the target, which
+// passes messages on to the agent, and the user, who sends what was logged. Each turn waits for begin and ends with
+// rest, which is closed when the conversation is over.
 type player struct {
-	replayer *Replayer
-	agent    Agent
-	session  *Session
-	observed []VariationTurn
+	replayer    *Replayer
+	agent       Agent
+	session     *Session
+	observed    []VariationTurn
+	begin, rest chan struct{}
+	over        bool // of alternate
 	// names are the log's names of states that the agent calls otherwise.
 	names map[string]string
 	// fields are the log's names of data that the agent calls otherwise, and known is what the agent has collected, in
@@ -134,40 +149,143 @@ type player struct {
 	fields map[string]string
 	known  map[string]any
 	// places are the indexes of the user's messages, once they are needed.
-	places       []int
-	lane         Variation
+	places []int
+
+	// mu guards lane while the agent may still answer; ended is true once the runner waits for no answer any more.
+	mu    sync.Mutex
+	ended bool
+	lane  Variation
+	// record is the runner's; nil while it runs.
+	record *result.Test
+
 	conversation Conversation
-	// asked is what the agent said last.
+	// busy is true during a turn. next is that turn, and fault why it cannot be taken.
+	busy  bool
+	next  VariationTurn
+	fault error
+	// asked is the agent's last reply.
 	asked string
 	// early is true once the agent has completed.
 	early bool
 	// astray is true once the log does not fit any more.
 	astray bool
-	done   bool
 }
 
-// turn takes the next turn, or ends the lane. Its error is why the lane fails.
-func (p *player) turn(ctx context.Context) error {
-	i := len(p.lane.Turns)
-	if i >= len(p.observed) && (!p.simulates() || !p.astray) {
-		p.done = true
-		return nil
+var (
+	_ runner.Target  = (*player)(nil)
+	_ runner.Session = (*player)(nil)
+	_ runner.User    = (*player)(nil)
+)
+
+// run has the runner run the conversation.
+func (p *player) run(ctx context.Context) {
+	defer close(p.rest)
+	r := p.replayer
+	record, err := runner.Run(ctx, runner.Conversation{
+		Test: r.Checks.test(p.session, p.mostTurns()), TargetName: p.lane.Name, Target: p, User: p,
+		Grading: r.Checks.Grading, Guard: r.Guard, Now: r.Now,
+	})
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.ended = true
+	switch {
+	case p.lane.Error != "":
+	case err != nil:
+		p.lane.Error = err.Error()
+	case p.busy: // it panicked, or did not return
+		p.lane.Error = record.Failures[0].Message
 	}
-	if err := p.open(ctx, i); err != nil {
-		if _, notThere := errors.AsType[*NotThereError](err); notThere {
-			p.miss(i)
-			return nil
+	if p.lane.Error != "" {
+		p.lane.Completed = false
+	}
+	p.record = record
+}
+
+// mostTurns bounds the turns of the conversation.
+func (p *player) mostTurns() int {
+	if p.simulates() {
+		return maxSimulated(len(p.observed))
+	}
+	return len(p.observed)
+}
+
+// Open implements runner.Target. The agent's own conversation begins with the first turn.
+func (p *player) Open(context.Context, runner.Opening) (runner.Session, error) { return p, nil }
+
+// Next implements runner.User: the logged message or, where that does not fit, one of the simulated user's.
+func (p *player) Next(ctx context.Context, script runner.UserScript) (runner.Line, error) {
+	if script.Turn > 1 {
+		p.rest <- struct{}{}
+	}
+	select {
+	case <-p.begin:
+	case <-ctx.Done():
+		p.fail(ctx.Err())
+		return runner.Line{}, ctx.Err()
+	}
+	p.busy = true
+	i, err := p.reach(ctx)
+	if i >= len(p.observed) && (!p.simulates() || !p.astray) && err == nil {
+		p.busy = false
+		return runner.Line{}, nil
+	}
+	p.next = VariationTurn{Number: i + 1}
+	if i < len(p.observed) {
+		p.next.User = p.observed[i].User
+	}
+	if p.fault = err; err == nil {
+		p.next.Before = p.named(p.conversation.State())
+		p.next.Supported = i < len(p.observed) && !p.astray && p.supported(i, p.next.Before)
+		p.astray = p.astray || !p.next.Supported
+		p.next.Invented = p.simulates() && p.astray
+	}
+	if p.next.Invented {
+		var more bool
+		p.next.User, more, err = p.replayer.User.Next(ctx, Scene{
+			Session: p.session, Observed: p.observed, Turns: p.lane.Turns, State: p.next.Before, LastReply: p.asked,
+			Agent: p.agent,
+		})
+		if err != nil {
+			err = fmt.Errorf("the simulated user: %w", err)
+			p.fail(err)
+			return runner.Line{}, err
 		}
-		return err
+		if !more {
+			p.busy = false
+			return runner.Line{}, nil
+		}
 	}
-	before := p.named(p.conversation.State())
-	fits := i < len(p.observed) && !p.astray && p.supported(i, before)
-	p.astray = p.astray || !fits
-	said, invented, err := p.next(ctx, i, before)
-	if err != nil || p.done {
-		return err
+	return runner.Line{
+		Message: chat.Content{Text: p.next.User}, Blank: true, End: !p.simulates() && i == len(p.observed)-1,
+	}, nil
+}
+
+// reach opens the agent's conversation where the next turn begins, in forced mode before every turn, and returns the
+// turn's index. Turns that the agent cannot take, as it has no such state, are recorded and passed over.
+func (p *player) reach(ctx context.Context) (i int, err error) {
+	for i = len(p.lane.Turns); ; i++ {
+		if i >= len(p.observed) && (!p.simulates() || !p.astray) {
+			return i, nil
+		}
+		err := p.open(ctx, i)
+		if _, notThere := errors.AsType[*NotThereError](err); !notThere {
+			return i, err
+		}
+		was, now := p.observed[i], p.replayer.now()
+		p.lane.Completed = false // completion is that of the last turn
+		p.lane.Turns = append(p.lane.Turns, VariationTurn{
+			Number: was.Number, User: was.User, Before: was.Before, Untaken: true, Started: now, Ended: now,
+		})
 	}
-	return p.say(ctx, VariationTurn{Number: i + 1, User: said, Before: before, Supported: fits, Invented: invented})
+}
+
+// fail records why the variant fails.
+func (p *player) fail(err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.ended && p.lane.Error == "" {
+		p.lane.Error = err.Error()
+	}
 }
 
 // named is how the log calls a state.
@@ -195,7 +313,7 @@ func (p *player) open(ctx context.Context, i int) (err error) {
 	if p.places == nil {
 		p.places = p.session.places()
 	}
-	p.close()
+	_ = p.Close()
 	at, state := p.places[i], p.observed[i].Before
 	p.astray, p.asked = false, p.session.lastReplyBefore(at)
 	p.conversation, err = p.agent.Open(ctx, Moment{
@@ -208,73 +326,63 @@ func (p *player) open(ctx context.Context, i int) (err error) {
 	return err
 }
 
-// close ends the conversation, if there is one. What goes wrong then is no answer of the agent's; its target warns of
-// it.
-func (p *player) close() {
-	if p.conversation != nil {
-		_ = p.conversation.Close()
-		p.conversation = nil
+// Close implements runner.Session: it ends the agent's conversation, if there is one.
+func (p *player) Close() error {
+	if p.conversation == nil {
+		return nil
 	}
+	c := p.conversation
+	p.conversation = nil
+	return c.Close()
 }
 
-// miss records a turn that could not be taken: the agent knows no such state.
-func (p *player) miss(i int) {
-	was := p.observed[i]
-	now := p.replayer.now()
-	p.lane.Completed = false // completion is that of the last turn
-	p.lane.Turns = append(p.lane.Turns, VariationTurn{
-		Number: was.Number, User: was.User, Before: was.Before, Untaken: true, Started: now, Ended: now,
-	})
-}
-
-// next returns the user's next message: the logged one or, where that does not fit, one of the simulated user's.
-func (p *player) next(ctx context.Context, i int, state string) (said string, invented bool, err error) {
-	if !p.simulates() || !p.astray {
-		return p.observed[i].User, false, nil
-	}
-	if len(p.lane.Turns) >= maxSimulated(len(p.observed)) {
-		p.done = true
-		return "", false, nil
-	}
-	said, ok, err := p.replayer.User.Next(ctx, Scene{
-		Session: p.session, Observed: p.observed, Turns: p.lane.Turns, State: state, LastReply: p.asked, Agent: p.agent,
-	})
-	if err != nil {
-		return "", false, fmt.Errorf("the simulated user: %w", err)
-	}
-	p.done = !ok
-	return said, true, nil
-}
-
-// maxSimulated bounds the turns of a lane with a simulated user.
+// maxSimulated bounds the turns of a variant with a simulated user.
 func maxSimulated(observed int) int { return 2*observed + 5 }
 
-// say takes the turn.
-func (p *player) say(ctx context.Context, t VariationTurn) error {
+// Send implements runner.Session: it takes the turn that Next has begun.
+func (p *player) Send(ctx context.Context, _ chat.Content) (reply chat.Reply, err error) {
+	defer func() {
+		if err != nil {
+			p.fail(err)
+		}
+	}()
+	if p.fault != nil {
+		return reply, p.fault
+	}
 	if limit := p.replayer.TurnTimeout; limit > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, limit)
 		defer cancel()
 	}
+	t := p.next
 	t.Started = p.replayer.now()
 	answer, err := p.conversation.Send(ctx, t.User)
 	if err != nil {
-		return err
+		return reply, err
 	}
 	t.Ended = p.replayer.now()
-	t.LatencyMS = new(float64(t.Ended.Sub(t.Started).Microseconds()) / 1000)
+	latency := t.Ended.Sub(t.Started)
+	t.LatencyMS = new(float64(latency.Microseconds()) / 1000)
 	if answer.Data != nil {
 		p.known = answer.Data
 	}
 	if decider, ok := p.conversation.(Decider); ok {
 		if answer, err = decider.Decide(ctx, answer); err != nil {
-			return err
+			return reply, err
 		}
 	}
-	t.Bot, t.State, t.ToolCalls, t.Cost = answer.Text, p.named(answer.State), answer.ToolCalls, answer.Cost
-	t.Tokens, t.Uncounted = answer.Tokens, answer.Uncounted
+	reply = answer.Reply
+	t.Bot, t.State, t.ToolCalls, t.Cost = reply.Text, p.named(answer.State), answer.ToolCalls, reply.Cost
+	t.Tokens, t.Uncounted = reply.Usage.InputTokens+reply.Usage.OutputTokens, reply.Usage.Unknown
 	t.Transition = t.State != t.Before
-	p.asked = answer.Text
+	p.asked = reply.Text
+
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.ended {
+		return reply, nil
+	}
+	p.busy = false
 	p.lane.Turns = append(p.lane.Turns, t)
 	if answer.Data != nil {
 		p.lane.Data = renameFields(p.fields, answer.Data)
@@ -283,8 +391,9 @@ func (p *player) say(ctx context.Context, t VariationTurn) error {
 	// log did.
 	p.lane.Completed = answer.Completed && !p.early
 	p.early = p.early || answer.Completed
-	p.done = (answer.Completed || answer.Ended) && p.replayer.Mode != Forced
-	return nil
+	reply.Latency, reply.Node = latency, t.State
+	reply.Ended = (answer.Completed || answer.Ended) && p.replayer.Mode != Forced
+	return reply, nil
 }
 
 func (r *Replayer) now() time.Time {

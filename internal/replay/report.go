@@ -1,6 +1,10 @@
 package replay
 
-import "time"
+import (
+	"time"
+
+	"github.com/rehearse-dev/rehearse/internal/spec/result"
+)
 
 // Report is what a run found: figures first, then sessions to look at.
 type Report struct {
@@ -38,6 +42,8 @@ type Report struct {
 	Outcomes map[string]Ends `json:"outcomes"`
 	Lists    Lists           `json:"lists"`
 	Slices   []Slice         `json:"slices"`
+	// Assertions count the conversations that met the run's assertions; nil of a run without any.
+	Assertions *AssertionReport `json:"assertions,omitempty"`
 	// Repeats say how much a lane varies when it plays a session again; nil where each was played once.
 	Repeats *Repeats `json:"repeats,omitempty"`
 	// Fidelity says how like the real users the simulated one is; nil in other modes.
@@ -61,6 +67,23 @@ type Report struct {
 	// Sessions are those that differ most between the lanes, with the dropped ones. Shown of Run.Sessions +
 	// Run.PairsDropped.
 	Sessions []Pair `json:"sessions,omitempty"`
+}
+
+// ExitCode is the exit code of the run: the gate's, unless the candidate's conversations fail the assertions (1), or
+// some could not be graded by them (3).
+func (r *Report) ExitCode() int {
+	code := result.ExitPassed
+	if r.Gate != nil {
+		code = r.Gate.ExitCode
+	}
+	switch a := r.Assertions; {
+	case a == nil || code == result.ExitFailed:
+	case a.Candidate.Failed > 0:
+		code = result.ExitFailed
+	case a.Candidate.Errors > 0:
+		code = result.ExitNotRun
+	}
+	return code
 }
 
 // VariantOrder counts the sessions in which each variant was replayed first.

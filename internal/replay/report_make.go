@@ -22,6 +22,7 @@ func (t *Tally) Report(r Report, rules Rules) (*Report, error) {
 	if r.Clusters, err = t.clusters(rules.Cluster); err != nil {
 		return nil, err
 	}
+	r.Assertions = t.assertions
 	metrics := rules.metrics(run.Mode)
 	t.figure(&r, metrics, rules.Cluster)
 	if candidate := t.lanes[Candidate]; candidate != nil && len(t.sessions) > 0 {

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"iter"
 	"time"
+
+	"github.com/rehearse-dev/rehearse/internal/spec/result"
 )
 
 // Status is how far a run has come.
@@ -78,6 +80,9 @@ type Outcome struct {
 	// Metrics hold the metrics of each lane, Detail all of the session: both JSON objects.
 	Metrics json.RawMessage
 	Detail  json.RawMessage
+	// Records are those of the variants' conversations, which the store of runs does not have: the log of the run has
+	// them.
+	Records []*result.Test `json:",omitempty"`
 }
 
 // Runs keeps runs and their sessions. Implementations are safe for concurrent use and for several processes.

@@ -44,6 +44,8 @@ type Spec struct {
 	TurnTimeout time.Duration
 	// RunID is the UUID of the run; one that the store knows goes on. Empty means a new one.
 	RunID string
+	// Assertions is a hash of the run's assertions; empty without any.
+	Assertions string
 }
 
 // maxRepeats bounds how often a session is replayed.
@@ -124,6 +126,9 @@ func (s *Spec) Evaluation(candidate, baseline *Opened, user User) (*Evaluation, 
 	}
 	if s.Repeats > 1 {
 		settings["repeats"] = s.Repeats
+	}
+	if s.Assertions != "" {
+		settings["assertions"] = s.Assertions
 	}
 	rules := s.Rules
 	if baseline != nil {

@@ -25,6 +25,8 @@ type Tally struct {
 	thinking []float64
 	shown    []seen
 	repeats  *repeatTally
+	// assertions is nil of a run without any.
+	assertions *AssertionReport
 	// shownText is how many bytes the texts of those shown have.
 	shownText int
 }
@@ -82,6 +84,7 @@ func (t *Tally) Add(pairs ...*Pair) {
 		}
 	}
 	t.show(pair)
+	t.check(pairs)
 	of := playedOf(pair)
 	if pair.Dropped != "" {
 		t.lose(of, pairs)

@@ -17,7 +17,9 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/app/wire/storage"
 	"github.com/rehearse-dev/rehearse/internal/base/source"
 	"github.com/rehearse-dev/rehearse/internal/base/text"
+	"github.com/rehearse-dev/rehearse/internal/eval/runner"
 	"github.com/rehearse-dev/rehearse/internal/replay"
+	"github.com/rehearse-dev/rehearse/internal/spec/result"
 	"github.com/rehearse-dev/rehearse/internal/spec/runspec"
 )
 
@@ -32,6 +34,12 @@ type Config struct {
 	Flows, Prompts string
 	// Out is the folder of the reports; empty means one of the run's own below wire.StateDir.
 	Out string
+	// Assert is a file of assertions that every conversation must meet, among the files of the setup; empty for none.
+	// Judge names their judge; empty leaves it to the configuration.
+	Assert, Judge string
+	// Command, Version and Commit are written into run.json.
+	Command         []string
+	Version, Commit string
 	// Sessions also writes each session in all its lanes to sessions.jsonl in that folder.
 	Sessions bool
 	// Lead, if set, says how a server leads the run: its crew, and where else sessions are kept. Nobody else holds the
@@ -56,6 +64,13 @@ type Run struct {
 	evaluation *replay.Evaluation
 	// former is the row of the run that goes on; nil for a new one.
 	former *replay.Run
+	// checks are the assertions, and checksSum their hash; empty without any.
+	checks    writtenChecks
+	checksSum string
+	guard     runner.Guard
+	// sessions is how many there are, once that is known.
+	sessions int
+	began    time.Time
 }
 
 // Open opens the log and both agents, and finds the run that goes on. Nothing is replayed yet.
@@ -88,7 +103,10 @@ func (r *Run) Variations() []string {
 }
 
 // Close closes the store.
-func (r *Run) Close() error { return r.history.Close() }
+func (r *Run) Close() error {
+	r.guard.Close()
+	return r.history.Close()
+}
 
 func (r *Run) open(ctx context.Context) error {
 	c := &r.config
@@ -142,8 +160,24 @@ func (r *Run) agents(ctx context.Context) error {
 		}
 		user = &replay.ModelUser{Model: model}
 	}
-	r.evaluation, err = c.Spec.Evaluation(candidate, baseline, user)
-	return err
+	if c.Assert != "" {
+		if r.checks, err = readChecks(c.Setup.Files, c.Assert); err != nil {
+			return err
+		}
+		if err := r.checks.open(c.Setup, c.Judge); err != nil {
+			return err
+		}
+		if r.checksSum, err = r.checks.fingerprint(c.Setup, c.Assert, c.Judge); err != nil {
+			return err
+		}
+		c.Spec.Assertions = r.checksSum
+	}
+	if r.evaluation, err = c.Spec.Evaluation(candidate, baseline, user); err != nil {
+		return err
+	}
+	r.guard.Log = c.Setup.Log
+	r.evaluation.Replayer.Checks, r.evaluation.Replayer.Guard = r.checks.Checks, &r.guard
+	return nil
 }
 
 // alive is how long a run that goes on may have said nothing; it says so every second.
@@ -205,13 +239,44 @@ func (r *Run) claim(ctx context.Context) error {
 
 // Run replays the sessions and writes the reports. Results are kept in the store as they are finished. An error says
 // that there is no report and, where the run can go on, how.
-func (r *Run) Run(ctx context.Context) (*replay.Report, error) {
+func (r *Run) Run(ctx context.Context) (_ *replay.Report, err error) {
 	if err := os.MkdirAll(r.Dir, 0o755); err != nil {
 		return nil, source.Invalid("cannot make the folder of the reports: %w", err)
 	}
 	if err := r.claim(ctx); err != nil { // before the reports of another process are taken away
 		return nil, err
 	}
+	if r.config.Lead != nil { // a server has records of its own
+		return r.finish(ctx)
+	}
+	r.began = r.config.Setup.Now()
+	f, err := r.openFolders(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, f.close()) }()
+	r.evaluation.Store, r.evaluation.Logged = f.store, f.has
+	r.evaluation.Known = func(sessions int) { r.sessions = sessions }
+	report, err := r.finish(ctx)
+	code, reason := result.ExitNotRun, result.ReasonAborted
+	switch {
+	case ctx.Err() != nil:
+		code, reason = result.ExitInterrupted, result.ReasonInterrupted
+	case err == nil:
+		code, reason = report.ExitCode(), result.ReasonPassed
+		if code != result.ExitPassed {
+			reason = result.ReasonFailed
+		}
+	}
+	message := ""
+	if err != nil {
+		message = r.config.Setup.Secrets().Text(err.Error())
+	}
+	return report, errors.Join(err, f.end(r.sessions, code, reason, message))
+}
+
+// finish replays the sessions that are left and writes the reports.
+func (r *Run) finish(ctx context.Context) (*replay.Report, error) {
 	if err := Clear(r.Dir, r.config.Sessions); err != nil {
 		return nil, err
 	}

@@ -39,15 +39,20 @@ func (r *Run) evaluate(ctx context.Context) (*replay.Report, error) {
 // sessionsFile has the sessions of a run beside its reports.
 const sessionsFile = "sessions.jsonl"
 
+// marks are texts by which the files of a replay are known.
+func marks(sessions bool) map[string][]string {
+	files := variants.Marks()
+	if sessions {
+		files[sessionsFile] = []string{`"lanes":`}
+	}
+	return files
+}
+
 // Clear takes the reports of an earlier run out of a folder, so that none is found there when this one comes to no
 // report. A file of somebody else that the run would write over is an error; sessions says whether it will write them,
 // too. Any other file stays.
 func Clear(dir string, sessions bool) error {
-	written, all := variants.Marks(), variants.Marks()
-	all[sessionsFile] = []string{`"lanes":`}
-	if sessions {
-		written = all
-	}
+	written, all := marks(sessions), marks(true)
 	foreign, err := runlog.Unmarked(dir, written)
 	if err == nil && foreign != "" {
 		err = fmt.Errorf("%s is there and no replay has written it: move it away, or choose another folder with --out",

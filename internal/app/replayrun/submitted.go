@@ -96,6 +96,7 @@ func submittedRules(r *runspec.Replay) (replay.Rules, error) {
 type Sessions struct {
 	config     Config
 	evaluation *replay.Evaluation
+	guard      *runner.Guard
 }
 
 // NewSessions opens what the sessions are replayed against, by the variants of the configuration: it needs no store.
@@ -111,8 +112,11 @@ func NewSessions(ctx context.Context, c Config) (*Sessions, error) {
 		return nil, err
 	}
 	r.evaluation.Replayer.Now = c.Setup.Now
-	return &Sessions{c, r.evaluation}, nil
+	return &Sessions{c, r.evaluation, &r.guard}, nil
 }
+
+// Close ends what the sessions share. It must be called after the last session.
+func (h *Sessions) Close() { h.guard.Close() }
 
 // Run replays a session. An error means that it was interrupted, or that it broke what replays it.
 func (h *Sessions) Run(ctx context.Context, s *replay.Session) (o replay.Outcome, err error) {

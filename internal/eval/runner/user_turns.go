@@ -58,7 +58,7 @@ func (h *activeConversation) talk(ctx context.Context, session Session, err erro
 			h.mute(ctx, i, err)
 			return
 		}
-		if line.Message.Empty() && i >= len(h.Test.Turns) {
+		if line.Message.Empty() && !line.Blank && i >= len(h.Test.Turns) {
 			spanFailed(span, nil)
 			h.silent(ctx, i)
 			return

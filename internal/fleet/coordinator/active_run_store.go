@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/rehearse-dev/rehearse/internal/app/replayrun"
 	"github.com/rehearse-dev/rehearse/internal/replay"
 	"github.com/rehearse-dev/rehearse/internal/run/natsconn"
 	"github.com/rehearse-dev/rehearse/internal/run/runlog"
@@ -30,11 +31,13 @@ const lastWord = 5 * time.Second
 // storeSessions keeps sessions that were replayed as results, for all servers: also those that were replayed when the
 // run was cancelled.
 func (l *activeRun) storeSessions(batch []replay.PairResult) error {
-	results := make([]store.NewResult, len(batch))
+	var results []store.NewResult
 	for i := range batch {
-		t := sessionRecord(l.run, &batch[i], l.target)
-		l.heldBy(t.Key())
-		results[i] = store.NewResult{Test: t, Worker: batch[i].Worker}
+		for _, t := range replayrun.Records(batch[i].Outcome, replay.Candidate, l.target, time.Now()) {
+			t.RunID = l.run
+			l.heldBy(t.Key())
+			results = append(results, store.NewResult{Test: t, Worker: batch[i].Worker})
+		}
 	}
 	if len(results) == 0 {
 		return nil

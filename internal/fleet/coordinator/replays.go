@@ -13,7 +13,6 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/rehearse-dev/rehearse/internal/app/replayrun"
-	"github.com/rehearse-dev/rehearse/internal/base/chat"
 	"github.com/rehearse-dev/rehearse/internal/base/source"
 	"github.com/rehearse-dev/rehearse/internal/fleet/worker"
 	"github.com/rehearse-dev/rehearse/internal/replay"
@@ -172,8 +171,8 @@ func (s *Service) replayed(ctx context.Context, id string, fence store.Fence, re
 		return nil, err
 	}
 	ended := s.cutShort(ctx, id, result.ExitPassed, result.ReasonPassed, "")
-	if report.Gate != nil && report.Gate.ExitCode != result.ExitPassed {
-		ended.Ended(report.Gate.ExitCode, result.ReasonFailed)
+	if code := report.ExitCode(); code != result.ExitPassed {
+		ended.Ended(code, result.ReasonFailed)
 	}
 	return ended, nil
 }
@@ -190,54 +189,6 @@ func (s *Service) replayReports(ctx context.Context, id, dir string) error {
 		return fmt.Errorf("read the report of the run: %w", err)
 	}
 	return replayrun.Write(dir, report)
-}
-
-// sessionRecord is the result of a session as runs show it: it passes when the candidate ended it as the log did.
-func sessionRecord(run string, h *replay.PairResult, target string) *result.Test {
-	p := h.Pair
-	t := &result.Test{
-		Schema: result.Schema, RunID: run, Suite: p.FlowID, TestID: p.SessionID, Target: target, SessionID: p.SessionID,
-		Threshold: 1, Scores: []result.Score{}, Output: []chat.Message{}, Turns: []result.Turn{},
-		Failures: []result.Failure{}, StartedAt: p.Started.UTC(),
-	}
-	candidate := p.Variation(replay.Candidate)
-	switch {
-	case h.Outcome.Dropped != "" || candidate == nil || candidate.Metrics == nil:
-		t.Verdict, t.ExecutionStatus = result.Error, result.ExecutionError
-		t.Failures = []result.Failure{{
-			Code: result.EngineError, Source: "orchestrator",
-			Message: cmp.Or(h.Outcome.Dropped, "the session has no figures"),
-		}}
-	case candidate.Metrics.CompletionMatch == nil:
-		t.Verdict, t.ExecutionStatus = result.Skip, result.OK
-		t.SkipReason = "it is not known how the logged session ended, so the end of the replay says nothing"
-	case *candidate.Metrics.CompletionMatch < 1:
-		t.Verdict, t.ExecutionStatus = result.Fail, result.QualityFailure
-		t.Failures = []result.Failure{{
-			Code: result.NodeMismatch, Source: "structured",
-			Message: fmt.Sprintf("wanted the end of the log, which is %s; the replay ended otherwise", p.Outcome),
-		}}
-	default:
-		t.Score, t.Verdict, t.ExecutionStatus = 1, result.Pass, result.OK
-	}
-	if candidate != nil {
-		for i := range candidate.Turns {
-			t.Turns = append(t.Turns, turnOf(i+1, &candidate.Turns[i]))
-			t.Cost = t.Cost.Add(candidate.Turns[i].Cost)
-		}
-	}
-	return t
-}
-
-// turnOf returns a turn of a lane as records have it.
-func turnOf(index int, t *replay.VariationTurn) result.Turn {
-	turn := result.Turn{
-		Index: index, Input: chat.Content{Text: t.User}, Output: t.Bot, Attempts: 1, Node: t.State, Cost: t.Cost,
-	}
-	if t.LatencyMS != nil {
-		turn.LatencyMS = *t.LatencyMS
-	}
-	return turn
 }
 
 // plannedSessions returns how many sessions a replay run set out to replay; nil until that is known.

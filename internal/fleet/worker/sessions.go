@@ -94,4 +94,7 @@ func (h *replayedSessions) session(ctx context.Context, p *Payload) (*replay.Ses
 	return s, nil
 }
 
-func (h *replayedSessions) Close() error { return h.opened.Close() }
+func (h *replayedSessions) Close() error {
+	h.sessions.Close()
+	return h.opened.Close()
+}

@@ -93,7 +93,7 @@ func aggregate(n *unit, now time.Time, attributed bool) *result.Test {
 	return t
 }
 
-// Aggregate returns the record of a test over trials that were run elsewhere.
+// AggregateTrials returns the record of a test over trials that were run elsewhere.
 func Aggregate(u Unit, trials []*result.Test, now time.Time) *result.Test {
 	return aggregate(&unit{Unit: u, trials: trials}, now, false)
 }

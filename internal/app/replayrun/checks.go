@@ -1,0 +1,89 @@
+package replayrun
+
+import (
+	"path/filepath"
+	"slices"
+
+	"github.com/rehearse-dev/rehearse/internal/app/wire"
+	"github.com/rehearse-dev/rehearse/internal/base/source"
+	"github.com/rehearse-dev/rehearse/internal/eval/grader"
+	"github.com/rehearse-dev/rehearse/internal/replay"
+	"github.com/rehearse-dev/rehearse/internal/run/fingerprint"
+	"github.com/rehearse-dev/rehearse/internal/spec/suite"
+)
+
+// checkKeys are the keys of a file of assertions that is not a plain list.
+type checkKeys struct {
+	Assertions source.Node `key:"assertions" doc:"grade each whole conversation"`
+	EveryTurn  source.Node `key:"every_turn" doc:"grade each turn"`
+}
+
+// writtenChecks are the assertions of a file, as they were written and as they were read.
+type writtenChecks struct {
+	replay.Checks
+	written map[string]any
+}
+
+// readChecks reads a file of assertions: a list for whole conversations, or a mapping with assertions and every_turn.
+// The error is a source.Problems with all of its faults.
+func readChecks(files source.Files, path string) (c writtenChecks, err error) {
+	data, err := files.ReadFile(path)
+	if err != nil {
+		return c, source.Invalid("--assert: %w", err)
+	}
+	root, err := files.ParseYAML(path, data)
+	if err != nil {
+		return c, source.AsInvalid(err)
+	}
+	return decodeChecks(files, path, root)
+}
+
+func decodeChecks(files source.Files, path string, root source.Value) (c writtenChecks, err error) {
+	reader, dir := &source.Reader{File: path}, filepath.Dir(path)
+	n := reader.Node(root, "")
+	keys := checkKeys{Assertions: n}
+	if n.Kind == source.Map {
+		keys = checkKeys{}
+		source.Decode(n, &keys)
+	}
+	c.Assertions, c.EveryTurn = suite.Assertions(keys.Assertions, dir), suite.Assertions(keys.EveryTurn, dir)
+	c.written = map[string]any{"assertions": keys.Assertions.Any(), "every_turn": keys.EveryTurn.Any()}
+	kinds := grader.New(grader.Config{Files: files})
+	for _, a := range slices.Concat(c.Assertions, c.EveryTurn) {
+		n.Add(kinds.Validate(a))
+	}
+	if len(c.Assertions)+len(c.EveryTurn) == 0 {
+		n.Report("write a list of assertions, such as `- {type: not_contains, value: PIN}`", "there is no assertion")
+	}
+	return c, reader.Problems.Err()
+}
+
+// open opens the graders, with a judge where an assertion needs one.
+func (c *writtenChecks) open(s *wire.Setup, judge string) error {
+	kinds := grader.New(grader.Config{Files: s.Files})
+	var j grader.Judge
+	if slices.ContainsFunc(slices.Concat(c.Assertions, c.EveryTurn), kinds.Judged) {
+		opened, err := s.Judge(wire.Judging{Name: judge})
+		if err != nil {
+			return err
+		}
+		j = opened
+	}
+	graders, err := s.Graders(j)
+	c.Grading = graders
+	return err
+}
+
+// fingerprint is a hash of the assertions, of the files that they name and of the judge.
+func (c *writtenChecks) fingerprint(s *wire.Setup, path, judge string) (string, error) {
+	definition := []any{c.written}
+	if kinds := grader.New(grader.Config{Files: s.Files}); slices.ContainsFunc(
+		slices.Concat(c.Assertions, c.EveryTurn), kinds.Judged) {
+		of, err := s.JudgeDefinition(wire.Judging{Name: judge})
+		if err != nil {
+			return "", err
+		}
+		definition = append(definition, of)
+	}
+	return fingerprint.New(s.Files).Definition(s.Secrets(), definition, filepath.Dir(path))
+}

@@ -1,0 +1,153 @@
+package replay
+
+import (
+	"cmp"
+
+	"github.com/rehearse-dev/rehearse/internal/base/chat"
+	"github.com/rehearse-dev/rehearse/internal/eval/runner"
+	"github.com/rehearse-dev/rehearse/internal/spec/result"
+	"github.com/rehearse-dev/rehearse/internal/spec/suite"
+)
+
+// Checks are the assertions that each variant's conversations must meet: all of them, since a replay is strict. The
+// zero value has none; then a conversation must end as the logged one did.
+type Checks struct {
+	// Assertions grade a whole conversation, EveryTurn each of its turns.
+	Assertions, EveryTurn []suite.Assertion
+	// Grading makes the graders; nil only without assertions.
+	Grading runner.Grading
+}
+
+// any reports whether there is an assertion.
+func (c *Checks) any() bool { return len(c.Assertions)+len(c.EveryTurn) > 0 }
+
+// test returns a session as the test of which the player is the user.
+func (c *Checks) test(s *Session, turns int) *suite.Test {
+	return &suite.Test{
+		Suite: s.FlowID, ID: s.ID, Conversation: true, User: &suite.User{MaxTurns: turns}, Cluster: s.UnitID,
+		Assertions: c.Assertions, EveryTurn: c.EveryTurn, Execution: suite.Execution{Strict: new(true)},
+	}
+}
+
+// conclude completes the records of a pair's variants, in the order of the variants and with their names as targets,
+// and notes in each variant how its conversation met the assertions. A variant that failed has a record without a
+// grade.
+func (c *Checks) conclude(p *Pair, records []*result.Test) []*result.Test {
+	all := make([]*result.Test, 0, len(p.Variations)-1)
+	for i := range p.Variations[1:] {
+		v := &p.Variations[i+1]
+		t := &result.Test{
+			Schema: result.Schema, Suite: p.FlowID, TestID: p.SessionID, StartedAt: p.Started.UTC(), Threshold: 1,
+			Strict: true, Scores: []result.Score{}, Output: []chat.Message{}, Turns: []result.Turn{},
+			Failures: []result.Failure{}, Verdict: result.Error, ExecutionStatus: result.ExecutionError,
+		}
+		if i < len(records) && records[i] != nil {
+			t = records[i]
+		}
+		t.Target, t.Trial, t.Cluster = v.Name, p.Repeat, p.UnitID
+		switch {
+		case v.Error != "":
+			t.Score, t.GradedScore, t.Verdict, t.ExecutionStatus = 0, nil, result.Error, result.ExecutionError
+			if len(t.Failures) == 0 {
+				t.Failures = []result.Failure{{
+					Code: result.EngineError, Source: "orchestrator", Message: cmp.Or(p.Dropped, v.Error),
+				}}
+			}
+		case !c.any() && t.Verdict == result.Ungraded:
+			endsAsLogged(t, p, v)
+		}
+		if c.any() {
+			v.Verdict = t.Verdict
+		}
+		all = append(all, t)
+	}
+	return all
+}
+
+// endsAsLogged grades a conversation without assertions by its end. It stays ungraded where one of the ends is not
+// known.
+func endsAsLogged(t *result.Test, p *Pair, v *Variation) {
+	if v.Metrics == nil || v.Metrics.CompletionMatch == nil {
+		return
+	}
+	match := *v.Metrics.CompletionMatch
+	t.Scores = append(t.Scores, result.Score{
+		Name: "assertions", Type: CompletionMatch, Score: match, Verdict: result.Pass,
+		Assertions: []result.Assertion{{
+			Text: "ends as the log did: " + p.Outcome, Passed: match == 1, Grader: CompletionMatch,
+		}},
+	})
+	t.Score, t.GradedScore, t.Verdict, t.ExecutionStatus = match, new(match), result.Pass, result.OK
+	if match < 1 {
+		f := result.Failure{
+			Code: result.NodeMismatch, Source: "structured",
+			Message: "expected the conversation to end as logged (" + p.Outcome + "), and it ended otherwise",
+		}
+		last := &t.Scores[len(t.Scores)-1]
+		last.Verdict, last.Failures = result.Fail, []result.Failure{f}
+		t.Failures, t.Verdict, t.ExecutionStatus = append(t.Failures, f), result.Fail, result.QualityFailure
+	}
+}
+
+// AssertionReport counts the conversations that met the run's assertions. Conversations of lost pairs count, too.
+type AssertionReport struct {
+	Candidate AssertionCounts  `json:"candidate"`
+	Baseline  *AssertionCounts `json:"baseline"`
+	// NewlyFailed are the sessions in which the baseline passed and the candidate did not, NewlyPassed the reverse.
+	NewlyFailed []string `json:"newly_failed"`
+	NewlyPassed []string `json:"newly_passed"`
+}
+
+// AssertionCounts are the conversations of one variant: Errors are those that could not be graded.
+type AssertionCounts struct {
+	Passed int `json:"passed"`
+	Failed int `json:"failed"`
+	Errors int `json:"errors"`
+}
+
+func (c *AssertionCounts) add(v result.Verdict) {
+	switch v {
+	case result.Pass:
+		c.Passed++
+	case result.Fail:
+		c.Failed++
+	default:
+		c.Errors++
+	}
+}
+
+// check counts how the conversations of a session met the assertions. One that failed in any of several times failed.
+func (t *Tally) check(pairs []*Pair) {
+	verdicts := map[string]result.Verdict{}
+	for _, p := range pairs {
+		for i := range p.Variations {
+			v := &p.Variations[i]
+			if worse := map[result.Verdict]int{"": 0, result.Pass: 1, result.Error: 2, result.Fail: 3}; worse[v.Verdict] >
+				worse[verdicts[v.Name]] {
+				verdicts[v.Name] = v.Verdict
+			}
+		}
+	}
+	candidate, baseline := verdicts[Candidate], verdicts[Baseline]
+	if candidate == "" {
+		return
+	}
+	if t.assertions == nil {
+		t.assertions = &AssertionReport{NewlyFailed: []string{}, NewlyPassed: []string{}}
+	}
+	a, id := t.assertions, pairs[0].SessionID
+	a.Candidate.add(candidate)
+	if baseline == "" {
+		return
+	}
+	if a.Baseline == nil {
+		a.Baseline = &AssertionCounts{}
+	}
+	a.Baseline.add(baseline)
+	switch {
+	case baseline == result.Pass && candidate == result.Fail:
+		a.NewlyFailed = append(a.NewlyFailed, id)
+	case baseline == result.Fail && candidate == result.Pass:
+		a.NewlyPassed = append(a.NewlyPassed, id)
+	}
+}
