@@ -71,6 +71,9 @@ type runFlags struct {
 	detach bool
 	// regraded is the folder of the run that is graded again; empty for a run that holds its own conversations.
 	regraded string
+	// replayed is true when that run is a replay; assert then names a file of assertions.
+	replayed bool
+	assert   string
 	// baselineOptional goes on without a baseline that is not there; reportURL is where CI publishes the folder of the
 	// run.
 	baselineOptional bool

@@ -29,11 +29,14 @@ Replies, latencies, usage, attempts and errors of the target are those of RUN; a
 changed since cannot be graded again: it is an error that names the turn. Tests that RUN has not held are named and left out. The summary
 says what changed against RUN; --baseline compares with another run as well.
 
+The conversations of a replay are graded by its own assertions, or by those of --assert.
+
 Exit codes: 0 passed, 1 tests failed, 2 wrong usage, an invalid suite or a run that has not come to its end, 3 something could not be graded,
 130 interrupted.`,
 		Example: `  rehearse grade latest                              after a change to assertions or prompts of the judge
   rehearse grade latest --judge openai:gpt-5         another judge over the same replies
   rehearse grade latest --threshold 0.9 --out strict/
+  rehearse grade .rehearse/replays/ID --assert words.yaml
   rehearse grade 20260714-093000-1a2b3 evals/refund.yaml --filter 'refund-*' --no-judge-cache`,
 		RunE: func(c *cobra.Command, args []string) error {
 			if len(args) == 0 {
@@ -51,6 +54,7 @@ Exit codes: 0 passed, 1 tests failed, 2 wrong usage, an invalid suite or a run t
 	} {
 		c.Flags().AddFlag(all.Lookup(name))
 	}
+	c.Flags().StringVar(&f.assert, "assert", "", "file of assertions for the conversations of a replay")
 	c.Flags().Lookup("baseline").Usage = "compare with another run than RUN: its id, folder, or latest"
 	return c
 }
@@ -80,6 +84,11 @@ func (f *runFlags) grade(c *cobra.Command, env *Env, name string, suites []strin
 	if f.regraded, f.suites = dir, suites; len(suites) == 0 {
 		f.suites = run.Suites
 	}
+	if f.replayed = isReplay(run); f.replayed && len(suites) > 0 {
+		return usage("run %s is a replay: its conversations are the tests; name assertions with --assert FILE", run.ID)
+	} else if !f.replayed && f.assert != "" {
+		return usage("--assert is for replays: change the assertions of the suite, and grade run %s again", run.ID)
+	}
 	if err := f.check(); err != nil {
 		return err
 	}
@@ -89,10 +98,13 @@ func (f *runFlags) grade(c *cobra.Command, env *Env, name string, suites []strin
 	return f.run(c.Context(), env)
 }
 
+// isReplay reports whether the conversations of a run are those of a log.
+func isReplay(run result.Run) bool { return len(run.Command) > 0 && run.Command[0] == "replay" }
+
 // inherit sets the flags that decide which tests are graded and how, where they were not given, to what the command of
 // a run said. The curl line of that command is read again, as far as it is there: records lack its credentials.
 func inherit(flags *pflag.FlagSet, env *Env, run result.Run) error {
-	if len(run.Command) == 0 {
+	if len(run.Command) == 0 || isReplay(run) {
 		return nil
 	}
 	then := pflag.NewFlagSet("run", pflag.ContinueOnError)

@@ -12,12 +12,14 @@ import (
 
 	"github.com/rehearse-dev/rehearse/cmd/rehearse/commandline"
 	"github.com/rehearse-dev/rehearse/internal/app/evaluation"
+	"github.com/rehearse-dev/rehearse/internal/app/replayrun"
 	"github.com/rehearse-dev/rehearse/internal/app/wire"
 	"github.com/rehearse-dev/rehearse/internal/base/shell"
 	"github.com/rehearse-dev/rehearse/internal/base/source"
 	"github.com/rehearse-dev/rehearse/internal/report"
 	"github.com/rehearse-dev/rehearse/internal/report/ci"
 	"github.com/rehearse-dev/rehearse/internal/spec/result"
+	"github.com/rehearse-dev/rehearse/internal/spec/suite"
 )
 
 func newRun(env *Env) *cobra.Command {
@@ -134,7 +136,18 @@ func (f *runFlags) run(ctx context.Context, env *Env) error {
 		return err
 	}
 	defer env.closed(s)
-	return f.evaluate(ctx, env, evaluation.Config{Setup: s})
+	c := evaluation.Config{Setup: s}
+	if f.replayed {
+		if c.Setup, err = s.At("."); err != nil {
+			return err
+		}
+		made, err := replayrun.Suite(f.regraded, c.Setup.Files, f.assert)
+		if err != nil {
+			return err
+		}
+		c.Suites = []*suite.Suite{made}
+	}
+	return f.evaluate(ctx, env, c)
 }
 
 // evaluate holds the evaluation of a setup, or of suites that were made, and shows what it came to.

@@ -21,10 +21,10 @@ type Checks struct {
 // any reports whether there is an assertion.
 func (c *Checks) any() bool { return len(c.Assertions)+len(c.EveryTurn) > 0 }
 
-// test returns a session as the test of which the player is the user.
-func (c *Checks) test(s *Session, turns int) *suite.Test {
+// Test returns a session as a test whose user sends up to so many messages.
+func (c *Checks) Test(flow, session, unit string, turns int) *suite.Test {
 	return &suite.Test{
-		Suite: s.FlowID, ID: s.ID, Conversation: true, User: &suite.User{MaxTurns: turns}, Cluster: s.UnitID,
+		Suite: flow, ID: session, Conversation: true, User: &suite.User{MaxTurns: turns}, Cluster: unit,
 		Assertions: c.Assertions, EveryTurn: c.EveryTurn, Execution: suite.Execution{Strict: new(true)},
 	}
 }

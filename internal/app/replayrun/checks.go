@@ -1,6 +1,7 @@
 package replayrun
 
 import (
+	"encoding/json"
 	"path/filepath"
 	"slices"
 
@@ -9,6 +10,7 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/eval/grader"
 	"github.com/rehearse-dev/rehearse/internal/replay"
 	"github.com/rehearse-dev/rehearse/internal/run/fingerprint"
+	"github.com/rehearse-dev/rehearse/internal/run/runlog"
 	"github.com/rehearse-dev/rehearse/internal/spec/suite"
 )
 
@@ -17,6 +19,9 @@ type checkKeys struct {
 	Assertions source.Node `key:"assertions" doc:"grade each whole conversation"`
 	EveryTurn  source.Node `key:"every_turn" doc:"grade each turn"`
 }
+
+// assertFile is the key of the file of the assertions in run.json.
+const assertFile = "assert"
 
 // writtenChecks are the assertions of a file, as they were written and as they were read.
 type writtenChecks struct {
@@ -47,7 +52,9 @@ func decodeChecks(files source.Files, path string, root source.Value) (c written
 		source.Decode(n, &keys)
 	}
 	c.Assertions, c.EveryTurn = suite.Assertions(keys.Assertions, dir), suite.Assertions(keys.EveryTurn, dir)
-	c.written = map[string]any{"assertions": keys.Assertions.Any(), "every_turn": keys.EveryTurn.Any()}
+	c.written = map[string]any{
+		"assertions": keys.Assertions.Any(), "every_turn": keys.EveryTurn.Any(), assertFile: path,
+	}
 	kinds := grader.New(grader.Config{Files: files})
 	for _, a := range slices.Concat(c.Assertions, c.EveryTurn) {
 		n.Add(kinds.Validate(a))
@@ -76,7 +83,7 @@ func (c *writtenChecks) open(s *wire.Setup, judge string) error {
 
 // fingerprint is a hash of the assertions, of the files that they name and of the judge.
 func (c *writtenChecks) fingerprint(s *wire.Setup, path, judge string) (string, error) {
-	definition := []any{c.written}
+	definition := []any{c.written["assertions"], c.written["every_turn"]}
 	if kinds := grader.New(grader.Config{Files: s.Files}); slices.ContainsFunc(
 		slices.Concat(c.Assertions, c.EveryTurn), kinds.Judged) {
 		of, err := s.JudgeDefinition(wire.Judging{Name: judge})
@@ -86,4 +93,51 @@ func (c *writtenChecks) fingerprint(s *wire.Setup, path, judge string) (string, 
 		definition = append(definition, of)
 	}
 	return fingerprint.New(s.Files).Definition(s.Secrets(), definition, filepath.Dir(path))
+}
+
+// Suite returns the conversations of a variant's folder as a suite whose tests can be graded again: by the assertions
+// of a file or, where it is empty, by those of the replay.
+func Suite(dir string, files source.Files, assert string) (*suite.Suite, error) {
+	run, err := runlog.ReadRun(dir)
+	if err != nil {
+		return nil, source.AsInvalid(err)
+	}
+	var c writtenChecks
+	if written, _ := run.Config.(map[string]any); assert == "" && written == nil {
+		return nil, source.Invalid("replay %s has no assertions: add --assert FILE", run.ID)
+	} else if assert == "" {
+		assert, _ = written[assertFile].(string)
+		data, err := json.Marshal(map[string]any{"assertions": written["assertions"], "every_turn": written["every_turn"]})
+		if err != nil {
+			return nil, err
+		}
+		root, err := source.ParseJSON(assert, data, 1)
+		if err != nil {
+			return nil, source.AsInvalid(err)
+		}
+		if c, err = decodeChecks(files, assert, root); err != nil {
+			return nil, err
+		}
+	} else if c, err = readChecks(files, assert); err != nil {
+		return nil, err
+	}
+	var tests []*suite.Test
+	known := map[string]*suite.Test{}
+	for t, err := range runlog.Briefs(runlog.ReadRecords(dir, run)) {
+		if err != nil {
+			return nil, err
+		}
+		test := known[t.TestID]
+		if test == nil {
+			test = c.Test(t.Suite, t.TestID, t.Cluster, 0)
+			known[t.TestID] = test
+			tests = append(tests, test)
+		}
+		test.User.MaxTurns = max(test.User.MaxTurns, len(t.Turns), len(t.Scores))
+	}
+	name := run.ID
+	if len(tests) > 0 {
+		name = tests[0].Suite
+	}
+	return suite.Of(name, dir, tests), nil
 }

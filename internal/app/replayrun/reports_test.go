@@ -14,6 +14,8 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/app/replayrun"
 	"github.com/rehearse-dev/rehearse/internal/base/source"
 	"github.com/rehearse-dev/rehearse/internal/replay"
+	"github.com/rehearse-dev/rehearse/internal/run/runlog"
+	"github.com/rehearse-dev/rehearse/internal/spec/result"
 )
 
 // TestNoReportOfAnotherRun leaves nothing of an earlier run in a folder when the run there comes to no report: whoever
@@ -67,7 +69,13 @@ func TestNoReportOfAnotherRun(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, file := range left {
-		t.Errorf("%s of another run is left", file.Name())
+		if strings.HasPrefix(file.Name(), "report.") || file.Name() == "sessions.jsonl" {
+			t.Errorf("%s of another run is left", file.Name())
+		}
+	}
+	run, err := runlog.ReadRun(c.Out)
+	if err != nil || run.Code() != result.ExitNotRun || run.Totals.Errors != 5 || run.Totals.Planned != 5 {
+		t.Errorf("the record of the run: %+v, %v", run.Totals, err)
 	}
 }
 

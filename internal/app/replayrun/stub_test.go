@@ -73,8 +73,8 @@ func (w *walker) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 		w.known[asked.Session] = said.Data
 	}
 	_ = json.NewEncoder(rw).Encode(map[string]any{
-		"reply": said.Text, "node": said.State, "end": said.Ended, "data": said.Data, "cost": 0, "in": said.Tokens,
-		"out": 0,
+		"reply": said.Reply.Text, "node": said.State, "end": said.Ended, "data": said.Data, "cost": 0,
+		"in": said.Reply.Usage.InputTokens + said.Reply.Usage.OutputTokens, "out": 0,
 	})
 }
 
