@@ -155,8 +155,12 @@ func (f *chatFlags) saved(env *Env, s *wire.Setup, turns []chatsession.Turn) err
 		File: f.save, Now: env.Now(), InputsOnly: f.inputsOnly, Options: s.Suites(), Mask: s.Secrets().Text,
 	})
 	if err == nil {
-		fmt.Fprintf(env.Stderr, "saved as test %s; hold it with\n  rehearse run %s --filter %s\n", id,
+		fmt.Fprintf(env.Stderr, "saved as test %s; run it with\n  rehearse run %s --filter %s\n", id,
 			shell.Quote(f.save), id)
+		if !f.inputsOnly {
+			fmt.Fprintln(env.Stderr, "replies must have similar words (type: similar, method: lexical); "+
+				"for a judge, write them as expected_output: instead")
+		}
 	}
 	return err
 }

@@ -2,6 +2,8 @@ package replay
 
 import (
 	"cmp"
+	"encoding/json"
+	"fmt"
 
 	"github.com/rehearse-dev/rehearse/internal/base/chat"
 	"github.com/rehearse-dev/rehearse/internal/eval/runner"
@@ -31,18 +33,16 @@ func (c *Checks) Test(flow, session, unit string, turns int) *suite.Test {
 
 // conclude completes the records of a pair's variants, in the order of the variants and with their names as targets,
 // and notes in each variant how its conversation met the assertions. A variant that failed has a record without a
-// grade.
+// grade. A record that is missing is made of the variant's turns.
 func (c *Checks) conclude(p *Pair, records []*result.Test) []*result.Test {
 	all := make([]*result.Test, 0, len(p.Variations)-1)
 	for i := range p.Variations[1:] {
 		v := &p.Variations[i+1]
-		t := &result.Test{
-			Schema: result.Schema, Suite: p.FlowID, TestID: p.SessionID, StartedAt: p.Started.UTC(), Threshold: 1,
-			Strict: true, Scores: []result.Score{}, Output: []chat.Message{}, Turns: []result.Turn{},
-			Failures: []result.Failure{}, Verdict: result.Error, ExecutionStatus: result.ExecutionError,
-		}
+		var t *result.Test
 		if i < len(records) && records[i] != nil {
 			t = records[i]
+		} else {
+			t = v.remade(p)
 		}
 		t.Target, t.Trial, t.Cluster = v.Name, p.Repeat, p.UnitID
 		switch {
@@ -62,6 +62,49 @@ func (c *Checks) conclude(p *Pair, records []*result.Test) []*result.Test {
 		all = append(all, t)
 	}
 	return all
+}
+
+// stored returns the records of a session that an earlier part of the run replayed.
+func (c *Checks) stored(p *Pair, o *Outcome) []*result.Test {
+	d := detail{Pair: &Pair{}}
+	if err := json.Unmarshal(o.Detail, &d); err == nil && d.Records != nil {
+		return d.Records
+	}
+	var all []*result.Test
+	for _, time := range p.Times() {
+		all = append(all, c.conclude(time, nil)...)
+	}
+	return all
+}
+
+// remade is the record of a variant's conversation as far as its turns have it.
+func (v *Variation) remade(p *Pair) *result.Test {
+	t := &result.Test{
+		Schema: result.Schema, Suite: p.FlowID, TestID: p.SessionID, StartedAt: p.Started.UTC(), Strict: true,
+		Threshold: suite.DefaultThreshold, Score: 1, Scores: []result.Score{}, Output: []chat.Message{},
+		Turns: []result.Turn{}, Failures: []result.Failure{}, Verdict: cmp.Or(v.Verdict, result.Ungraded),
+		ExecutionStatus: result.OK,
+	}
+	for i := range v.Turns {
+		turn := &v.Turns[i]
+		if turn.Untaken {
+			continue
+		}
+		of := result.Turn{
+			Index: len(t.Turns) + 1, Input: chat.Content{Text: turn.User}, Output: turn.Bot, Attempts: 1,
+			Node: turn.State, Cost: turn.Cost,
+		}
+		if turn.LatencyMS != nil {
+			of.LatencyMS = *turn.LatencyMS
+		}
+		t.Turns, t.Cost = append(t.Turns, of), t.Cost.Add(turn.Cost)
+		t.Output = append(t.Output, chat.NewMessage(chat.User, turn.User), chat.NewMessage(chat.Assistant, turn.Bot))
+		t.Scores = append(t.Scores, result.Score{
+			Name: fmt.Sprintf("turn-%d", of.Index), Type: suite.Rubrics, Score: 1, Verdict: result.Pass,
+			Assertions: []result.Assertion{},
+		})
+	}
+	return t
 }
 
 // endsAsLogged grades a conversation without assertions by its end. It stays ungraded where one of the ends is not
@@ -150,4 +193,40 @@ func (t *Tally) check(pairs []*Pair) {
 	case baseline == result.Fail && candidate == result.Pass:
 		a.NewlyPassed = append(a.NewlyPassed, id)
 	}
+}
+
+// Regressed reports whether the candidate did worse than the baseline at any of the times that the session was
+// replayed: it did not end as logged where the baseline did, did not complete what the baseline completed, failed
+// assertions that the baseline met, or failed altogether. Without a baseline the log is what it is compared with.
+func (p *Pair) Regressed() bool {
+	for _, time := range p.Times() {
+		candidate, baseline := time.Variation(Candidate), time.Variation(Baseline)
+		if candidate == nil {
+			continue
+		}
+		was := Variation{Verdict: result.Pass, Metrics: &Metrics{CompletionMatch: new(1.0), Completed: new(1.0)}}
+		if p.Outcome != EndCompleted {
+			was.Metrics.Completed = nil
+		}
+		if baseline != nil {
+			was = *baseline
+		}
+		switch {
+		case was.Error != "":
+			continue
+		case candidate.Error != "", candidate.Verdict == result.Fail && was.Verdict == result.Pass:
+			return true
+		}
+		if was.Metrics == nil || candidate.Metrics == nil {
+			continue
+		}
+		for _, of := range []func(*Metrics) *float64{
+			func(m *Metrics) *float64 { return m.CompletionMatch }, func(m *Metrics) *float64 { return m.Completed },
+		} {
+			if before, now := of(was.Metrics), of(candidate.Metrics); before != nil && now != nil && *now < *before {
+				return true
+			}
+		}
+	}
+	return false
 }

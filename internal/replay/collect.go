@@ -4,8 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
+
+	"github.com/rehearse-dev/rehearse/internal/spec/result"
 )
 
 // collect takes the jobs in the order of their sessions and tells of them.
@@ -131,8 +134,8 @@ func (e *Evaluation) storeBatch(ctx context.Context, batch []PairResult) error {
 	return nil
 }
 
-func outcomeOf(p *Pair) (o Outcome, err error) {
-	o = Outcome{SessionID: p.SessionID}
+func outcomeOf(p *Pair, records []*result.Test) (o Outcome, err error) {
+	o = Outcome{SessionID: p.SessionID, Records: records}
 	for _, time := range p.Times() {
 		if o.Dropped == "" {
 			o.Dropped = time.Dropped
@@ -147,14 +150,20 @@ func outcomeOf(p *Pair) (o Outcome, err error) {
 	if o.Metrics, err = json.Marshal(metrics); err != nil {
 		return o, err
 	}
-	o.Detail, err = json.Marshal(detail{p, p.Again})
+	d := detail{Pair: p, Again: p.Again}
+	if slices.ContainsFunc(p.Variations, func(v Variation) bool { return v.Verdict != "" }) {
+		d.Records = records
+	}
+	o.Detail, err = json.Marshal(d)
 	return o, err
 }
 
-// detail is a pair with the other times that its session was replayed, as it is kept.
+// detail is a pair as a store has it: with the other times that its session was replayed and, in a run with assertions,
+// with the records of its conversations.
 type detail struct {
 	*Pair
-	Again []*Pair `json:"again,omitempty"`
+	Again   []*Pair        `json:"again,omitempty"`
+	Records []*result.Test `json:"records,omitempty"`
 }
 
 // Pair returns the session in all its lanes, with the other times that it was replayed.
@@ -211,9 +220,9 @@ func (p *Pair) shorten() {
 
 // boundedOutcome returns what is kept of a pair. One of too many turns is dropped, since a session that no store keeps
 // must not end the run.
-func boundedOutcome(p *Pair) (Outcome, error) {
+func boundedOutcome(p *Pair, records []*result.Test) (Outcome, error) {
 	p.shorten()
-	o, err := outcomeOf(p)
+	o, err := outcomeOf(p, records)
 	if err != nil || len(o.Detail) <= maxDetail {
 		return o, err
 	}
@@ -223,5 +232,5 @@ func boundedOutcome(p *Pair) (Outcome, error) {
 	for i := range p.Variations {
 		p.Variations[i] = Variation{Name: p.Variations[i].Name, Turns: []VariationTurn{}}
 	}
-	return outcomeOf(p)
+	return outcomeOf(p, records)
 }

@@ -21,7 +21,7 @@ func (o Outcome) WithoutWords() (Outcome, error) {
 	for _, time := range pair.Times() {
 		time.eraseWords()
 	}
-	o.Detail, err = json.Marshal(detail{pair, pair.Again})
+	o.Detail, err = json.Marshal(detail{Pair: pair, Again: pair.Again}) // without records, which have words
 	return o, err
 }
 

@@ -35,8 +35,8 @@ type Evaluation struct {
 	Each func(*Pair) error
 	// Store gets sessions before Runs does, as they are finished; its error ends the run. Nil is allowed.
 	Store func([]PairResult) error
-	// Logged reports whether the log of the run has the records of a session that Runs has; nil means that it does.
-	// A session without them is replayed again.
+	// Logged reports whether Store has got a session in an earlier part of the run; nil means that it has all that Runs
+	// has.
 	Logged func(session string) bool
 	// Known is told how many sessions there are, once all of them are begun; nil is allowed.
 	Known func(sessions int)
@@ -238,15 +238,18 @@ func (e *Evaluation) former(ctx context.Context) (find func(id string) (*Pair, e
 	next, stop := iter.Pull2(e.Runs.Outcomes(ctx, e.Head.Run.ID))
 	kept, err, more := next()
 	return func(id string) (*Pair, error) {
-		if e.Logged != nil && !e.Logged(id) {
-			return nil, nil
-		}
 		for more && err == nil && kept.SessionID < id {
 			kept, err, more = next()
 		}
 		if err != nil || !more || kept.SessionID != id {
 			return nil, err
 		}
-		return kept.Pair()
+		pair, err := kept.Pair()
+		if err == nil && e.Logged != nil && !e.Logged(id) {
+			err = e.Store([]PairResult{{Pair: pair, Outcome: Outcome{
+				SessionID: id, Dropped: kept.Dropped, Records: e.Replayer.Checks.stored(pair, &kept),
+			}}})
+		}
+		return pair, err
 	}, stop
 }

@@ -41,9 +41,7 @@ func (r *Replayer) Run(ctx context.Context, s *Session, how Measuring) (PairResu
 		}
 		pair.Again = append(pair.Again, again)
 	}
-	h, err := resultOf(pair)
-	h.Outcome.Records = records
-	return h, err
+	return resultOf(pair, records)
 }
 
 // Lost is a session that could not be replayed in any lane, and why: it is counted, never left out.
@@ -55,10 +53,7 @@ func (r *Replayer) Lost(s *Session, why string) (PairResult, error) {
 	for _, name := range r.lanes() {
 		pair.Variations = append(pair.Variations, Variation{Name: name, Error: why, Turns: []VariationTurn{}})
 	}
-	records := r.Checks.conclude(pair, nil)
-	h, err := resultOf(pair)
-	h.Outcome.Records = records
-	return h, err
+	return resultOf(pair, r.Checks.conclude(pair, nil))
 }
 
 // lanes are the names of the lanes that are replayed.
@@ -69,9 +64,9 @@ func (r *Replayer) lanes() []string {
 	return []string{Baseline, Candidate}
 }
 
-func resultOf(pair *Pair) (h PairResult, err error) {
+func resultOf(pair *Pair, records []*result.Test) (h PairResult, err error) {
 	h.Pair = pair
-	if h.Outcome, err = boundedOutcome(pair); err != nil {
+	if h.Outcome, err = boundedOutcome(pair, records); err != nil {
 		return h, fmt.Errorf("session %s: %w", pair.SessionID, err)
 	}
 	return h, nil

@@ -80,8 +80,8 @@ type Outcome struct {
 	// Metrics hold the metrics of each lane, Detail all of the session: both JSON objects.
 	Metrics json.RawMessage
 	Detail  json.RawMessage
-	// Records are those of the variants' conversations, which the store of runs does not have: the log of the run has
-	// them.
+	// Records are those of the variants' conversations. A store has them, within Detail, of runs with assertions only;
+	// others are made again from the pair.
 	Records []*result.Test `json:",omitempty"`
 }
 

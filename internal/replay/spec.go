@@ -44,8 +44,8 @@ type Spec struct {
 	TurnTimeout time.Duration
 	// RunID is the UUID of the run; one that the store knows goes on. Empty means a new one.
 	RunID string
-	// Assertions is a hash of the run's assertions; empty without any.
-	Assertions string
+	// Assertions are the run's assertions as JSON values, with a hash of all that decides them; nil without any.
+	Assertions map[string]any
 }
 
 // maxRepeats bounds how often a session is replayed.
@@ -127,7 +127,7 @@ func (s *Spec) Evaluation(candidate, baseline *Opened, user User) (*Evaluation, 
 	if s.Repeats > 1 {
 		settings["repeats"] = s.Repeats
 	}
-	if s.Assertions != "" {
+	if s.Assertions != nil {
 		settings["assertions"] = s.Assertions
 	}
 	rules := s.Rules

@@ -1,6 +1,7 @@
 package chatsession
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -86,25 +87,33 @@ type Message struct {
 	Turns   []Turn
 }
 
-// Written returns conversations as a suite with a test for each. What a test cannot say is left out, and a comment
-// names it.
-func Written(name string, all []Message, s Saving) ([]byte, error) {
-	data := []byte("name: " + strings.TrimSpace(string(source.Text(name).YAML())) + "\n")
+// Written returns conversations as a suite with a test for each; assertions, if not Null, grade every test. Empty
+// messages, which a test cannot have, are left out, and a comment names them.
+func Written(name string, assertions source.Value, all []Message, s Saving) ([]byte, error) {
+	var written bytes.Buffer
+	var whole mapping
+	whole.add("name", source.Text(name))
+	if assertions.Kind != source.Null {
+		var strict mapping // as the run that had these assertions
+		strict.add("strict", source.Value{Kind: source.Bool, Scalar: "true"})
+		whole.add("execution", source.Value(strict))
+		whole.add("assertions", assertions)
+	}
+	tests := source.Value{Kind: source.List}
 	for _, said := range all {
 		left := said.leaveOutBlank()
 		if len(said.Turns) == 0 {
 			return nil, source.Invalid("there is nothing to save: no message was answered")
 		}
 		if len(left) > 0 {
-			data = append(data, "# "+text.OneLine(said.ID, 100)+": a test cannot say an empty message; "+
-				turnsNamed(left)+" left out\n"...)
+			fmt.Fprintf(&written, "# %s: a test cannot have an empty message; %s left out\n", text.OneLine(said.ID, 100),
+				turnsNamed(left))
 		}
-		var err error
-		if data, err = source.AppendYAML("suite.yaml", data, "tests", test(said, s)); err != nil {
-			return nil, fmt.Errorf("write the conversation: %w", err)
-		}
+		tests.Items = append(tests.Items, test(said, s))
 	}
-	return data, nil
+	whole.add("tests", tests)
+	written.Write(source.Value(whole).YAML())
+	return written.Bytes(), nil
 }
 
 // suiteName returns the name of a suite in a file.
@@ -161,10 +170,14 @@ func (s Saving) turn(turn Turn) source.Value {
 	if s.InputsOnly {
 		return source.Value(v)
 	}
-	if strings.TrimSpace(turn.Reply.Text) != "" {
-		v.add("expected_output", s.text(turn.Reply.Text))
-	}
 	assertions := source.Value{Kind: source.List}
+	if strings.TrimSpace(turn.Reply.Text) != "" {
+		var like mapping // needs no model, so that the suite runs at once
+		like.add("type", source.Text("similar"))
+		like.add("method", source.Text("lexical"))
+		like.add("value", s.text(turn.Reply.Text))
+		assertions.Items = append(assertions.Items, source.Value(like))
+	}
 	if len(turn.Reply.ToolCalls) > 0 {
 		assertions.Items = append(assertions.Items, s.calls(turn))
 	}

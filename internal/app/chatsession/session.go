@@ -2,6 +2,7 @@ package chatsession
 
 import (
 	"context"
+	"github.com/rehearse-dev/rehearse/internal/base/source"
 	"iter"
 	"slices"
 	"strings"
@@ -40,5 +41,5 @@ func Chosen(ctx context.Context, log Events, name string, ids []string, mask fun
 		}
 	}
 	found = slices.DeleteFunc(found, func(s Message) bool { return len(s.Turns) == 0 })
-	return Written(name, found, Saving{Mask: mask})
+	return Written(name, source.Value{}, found, Saving{Mask: mask})
 }

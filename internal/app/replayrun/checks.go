@@ -65,11 +65,16 @@ func decodeChecks(files source.Files, path string, root source.Value) (c written
 	return c, reader.Problems.Err()
 }
 
+// judged reports whether an assertion needs a judge.
+func (c *writtenChecks) judged(files source.Files) bool {
+	kinds := grader.New(grader.Config{Files: files})
+	return slices.ContainsFunc(slices.Concat(c.Assertions, c.EveryTurn), kinds.Judged)
+}
+
 // open opens the graders, with a judge where an assertion needs one.
 func (c *writtenChecks) open(s *wire.Setup, judge string) error {
-	kinds := grader.New(grader.Config{Files: s.Files})
 	var j grader.Judge
-	if slices.ContainsFunc(slices.Concat(c.Assertions, c.EveryTurn), kinds.Judged) {
+	if c.judged(s.Files) {
 		opened, err := s.Judge(wire.Judging{Name: judge})
 		if err != nil {
 			return err
@@ -84,8 +89,7 @@ func (c *writtenChecks) open(s *wire.Setup, judge string) error {
 // fingerprint is a hash of the assertions, of the files that they name and of the judge.
 func (c *writtenChecks) fingerprint(s *wire.Setup, path, judge string) (string, error) {
 	definition := []any{c.written["assertions"], c.written["every_turn"]}
-	if kinds := grader.New(grader.Config{Files: s.Files}); slices.ContainsFunc(
-		slices.Concat(c.Assertions, c.EveryTurn), kinds.Judged) {
+	if c.judged(s.Files) {
 		of, err := s.JudgeDefinition(wire.Judging{Name: judge})
 		if err != nil {
 			return "", err

@@ -47,6 +47,14 @@ func Reads(ctx context.Context, s *wire.Setup, spec runspec.Spec) error {
 			return err
 		}
 	}
+	if r.Assert != "" {
+		checks, err := readChecks(s.Files, r.Assert)
+		if err != nil {
+			return err
+		}
+		definitions = append(definitions, checks.written)
+		judged = judged || checks.judged(s.Files)
+	}
 	if judged {
 		definition, err := at.JudgeDefinition(wire.Judging{})
 		if err != nil {

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"time"
@@ -170,7 +171,8 @@ func (r *Run) agents(ctx context.Context) error {
 		if r.checksSum, err = r.checks.fingerprint(c.Setup, c.Assert, c.Judge); err != nil {
 			return err
 		}
-		c.Spec.Assertions = r.checksSum
+		c.Spec.Assertions = map[string]any{"sum": r.checksSum}
+		maps.Copy(c.Spec.Assertions, r.checks.written)
 	}
 	if r.evaluation, err = c.Spec.Evaluation(candidate, baseline, user); err != nil {
 		return err

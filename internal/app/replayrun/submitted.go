@@ -32,6 +32,10 @@ func Submitted(s *wire.Setup, spec runspec.Spec) (Config, error) {
 				"replay: %s: %q is no folder of the bundle: write it from the bundle's root, without `..`", key, folder)
 		}
 	}
+	if r.Assert != "" && !filepath.IsLocal(r.Assert) {
+		return Config{}, source.Invalid("replay: assert: %q is not a file of the bundle: write it from the bundle's "+
+			"root, without `..`", r.Assert)
+	}
 	at, err := s.At(".")
 	if err != nil {
 		return Config{}, err
@@ -43,7 +47,7 @@ func Submitted(s *wire.Setup, spec runspec.Spec) (Config, error) {
 		}
 	}
 	c := Config{
-		Setup: at, Interim: r.Interim, Flows: flows, Prompts: s.Files.OnDisk(prompts),
+		Setup: at, Interim: r.Interim, Assert: r.Assert, Flows: flows, Prompts: s.Files.OnDisk(prompts),
 		Spec: replay.Spec{
 			Candidate: r.Candidate, Baseline: r.Baseline, VariantID: r.VariantID, BaselineID: r.BaselineID,
 			AA: r.AA, FlowID: r.FlowID, FirstDay: r.StartDate, LastDay: r.EndDate,

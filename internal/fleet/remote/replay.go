@@ -34,11 +34,7 @@ func FetchReplay(ctx context.Context, server *client.Client, ended client.Run) (
 	if err := json.Unmarshal(data, report); err != nil {
 		return nil, fmt.Errorf("read the report of run %s: %w", ended.ID, err)
 	}
-	code := result.ExitPassed
-	if report.Gate != nil {
-		code = report.Gate.ExitCode
-	}
-	if ended.ExitCode == nil || *ended.ExitCode != code {
+	if ended.ExitCode == nil || *ended.ExitCode != report.ExitCode() {
 		return nil, fmt.Errorf("the server's record of run %s and its report disagree on how it ended", ended.ID)
 	}
 	return report, nil

@@ -140,6 +140,8 @@ type Replay struct {
 	States      string   `json:"states,omitempty"`
 	Repeats     *int     `json:"repeats,omitempty"`
 	User        string   `json:"user,omitempty"`
+	// Assert is a file of assertions in the bundle.
+	Assert string `json:"assert,omitempty"`
 	// Flows and Prompts are folders of the bundle.
 	Flows       string    `json:"flows,omitempty"`
 	Prompts     string    `json:"prompts,omitempty"`

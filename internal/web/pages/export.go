@@ -10,6 +10,7 @@ import (
 
 	"github.com/rehearse-dev/rehearse/internal/app/chatsession"
 	"github.com/rehearse-dev/rehearse/internal/base/chat"
+	"github.com/rehearse-dev/rehearse/internal/base/source"
 	"github.com/rehearse-dev/rehearse/internal/data/dataset"
 	"github.com/rehearse-dev/rehearse/internal/data/dataset/conversation"
 	"github.com/rehearse-dev/rehearse/internal/replay"
@@ -77,7 +78,7 @@ func (p *Pages) sessionAsSuite(w http.ResponseWriter, r *http.Request) {
 
 // suite answers with a suite of one test.
 func (p *Pages) suite(w http.ResponseWriter, r *http.Request, said chatsession.Message) {
-	data, err := chatsession.Written(said.ID, []chatsession.Message{said}, chatsession.Saving{Mask: p.Mask})
+	data, err := chatsession.Written(said.ID, source.Value{}, []chatsession.Message{said}, chatsession.Saving{Mask: p.Mask})
 	p.download(w, r, data, err)
 }
 
