@@ -4,8 +4,11 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"strings"
 
 	"github.com/rehearse-dev/rehearse/internal/base/chat"
+	"github.com/rehearse-dev/rehearse/internal/base/stats"
+	"github.com/rehearse-dev/rehearse/internal/base/text"
 	"github.com/rehearse-dev/rehearse/internal/eval/runner"
 	"github.com/rehearse-dev/rehearse/internal/spec/result"
 	"github.com/rehearse-dev/rehearse/internal/spec/suite"
@@ -45,6 +48,7 @@ func (c *Checks) conclude(p *Pair, records []*result.Test) []*result.Test {
 			t = v.remade(p)
 		}
 		t.Target, t.Trial, t.Cluster = v.Name, p.Repeat, p.UnitID
+		t.SessionID = p.SessionID // the logged one, by which a session is erased
 		switch {
 		case v.Error != "":
 			t.Score, t.GradedScore, t.Verdict, t.ExecutionStatus = 0, nil, result.Error, result.ExecutionError
@@ -192,6 +196,49 @@ func (t *Tally) check(pairs []*Pair) {
 		a.NewlyFailed = append(a.NewlyFailed, id)
 	case baseline == result.Fail && candidate == result.Pass:
 		a.NewlyPassed = append(a.NewlyPassed, id)
+	}
+}
+
+// words says how the candidate's conversations met the assertions.
+func (a *AssertionReport) words() string {
+	n := a.Candidate.Passed + a.Candidate.Failed + a.Candidate.Errors
+	if a.Candidate.Failed == 0 {
+		return fmt.Sprintf("%d of %s of the candidate could not be graded by the assertions", a.Candidate.Errors,
+			text.Plural(n, "conversation"))
+	}
+	words := fmt.Sprintf("%d of %s of the candidate fail an assertion", a.Candidate.Failed,
+		text.Plural(n, "conversation"))
+	if a.Baseline != nil {
+		words += fmt.Sprintf(" (the baseline: %d), %d newly", a.Baseline.Failed, len(a.NewlyFailed))
+	}
+	return words
+}
+
+// decide applies the assertions to what a gate came to: it is not passed where a conversation of the candidate fails
+// one, and cannot say where one could not be graded.
+func (a *AssertionReport) decide(g *Gate) {
+	outcome, begin := NotPassed, "Not passed: "
+	switch {
+	case a.Candidate.Failed > 0:
+	case a.Candidate.Errors > 0 && g.Outcome == Passed:
+		outcome, begin = Underpowered, "Cannot say: "
+	default:
+		return
+	}
+	headline := begin + a.words()
+	if rest, same := strings.CutPrefix(g.Headline, begin); same {
+		headline += "; " + rest
+	}
+	g.Reasons = append([]Reason{{"assertions", "", a.words()}}, g.Reasons...)
+	if g.Outcome == Passed { // its reasons to pass are none
+		g.Reasons = g.Reasons[:1]
+	}
+	g.Outcome, g.ExitCode, g.Headline = outcome, outcome.ExitCode(), headline
+	switch {
+	case len(a.NewlyFailed) > len(a.NewlyPassed):
+		g.Verdict = stats.Worse
+	case g.Verdict == stats.Better || g.Verdict == stats.NonInferior:
+		g.Verdict = stats.Inconclusive
 	}
 }
 

@@ -69,21 +69,17 @@ type Report struct {
 	Sessions []Pair `json:"sessions,omitempty"`
 }
 
-// ExitCode is the exit code of the run: the gate's, unless the candidate's conversations fail the assertions (1), or
-// some could not be graded by them (3).
+// ExitCode is the exit code of the run: the gate's or, without a baseline, that of the assertions.
 func (r *Report) ExitCode() int {
-	code := result.ExitPassed
-	if r.Gate != nil {
-		code = r.Gate.ExitCode
-	}
 	switch a := r.Assertions; {
-	case a == nil || code == result.ExitFailed:
-	case a.Candidate.Failed > 0:
-		code = result.ExitFailed
-	case a.Candidate.Errors > 0:
-		code = result.ExitNotRun
+	case r.Gate != nil:
+		return r.Gate.ExitCode
+	case a != nil && a.Candidate.Failed > 0:
+		return result.ExitFailed
+	case a != nil && a.Candidate.Errors > 0:
+		return result.ExitNotRun
 	}
-	return code
+	return result.ExitPassed
 }
 
 // VariantOrder counts the sessions in which each variant was replayed first.

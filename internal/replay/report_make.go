@@ -123,6 +123,9 @@ func (t *Tally) judge(r *Report, metrics []metric, rules *Rules) {
 	if run.Gate == GateSpec {
 		gate = specGate(&spec, gate)
 	}
+	if t.assertions != nil {
+		t.assertions.decide(&gate)
+	}
 	r.Gate, r.Slices = &gate, t.slices(metrics, rules)
 	run.Verdict, run.Outcome = string(gate.Verdict), string(gate.Outcome)
 	run.Better = new(gate.Verdict == stats.Better)

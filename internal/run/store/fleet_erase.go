@@ -95,9 +95,20 @@ func eraseWords(t *result.Test) {
 		if t.Turns[i].Output != "" {
 			t.Turns[i].Output = replay.Erased
 		}
+		t.Turns[i].ToolCalls, t.Turns[i].State = nil, nil
 	}
-	for i := range t.Failures { // which may quote what was said
-		t.Failures[i].Message = replay.Erased
+	failures := [][]result.Failure{t.Failures}
+	for i := range t.Scores {
+		failures = append(failures, t.Scores[i].Failures)
+		for j := range t.Scores[i].Assertions {
+			a := &t.Scores[i].Assertions[j]
+			a.Evidence, a.Spans, a.Voters = "", nil, nil
+		}
+	}
+	for _, list := range failures { // which may quote the conversation
+		for i := range list {
+			list[i].Message = replay.Erased
+		}
 	}
 }
 

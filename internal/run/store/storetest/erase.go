@@ -159,7 +159,12 @@ func resultErased(t *testing.T, f Fleets) {
 		r.SessionID, r.Output = session, []chat.Message{}
 		r.Turns = []result.Turn{{
 			Index: 1, Input: chat.Content{Text: "a " + secret}, Output: "your " + secret + strings.Repeat(".", 4_000),
-			Node: "ANSWER",
+			Node: "ANSWER", State: json.RawMessage(`"` + secret + `"`), ToolCalls: []chat.ToolCall{{Name: secret}},
+		}}
+		r.Scores = []result.Score{{
+			Name: "assertions", Assertions: []result.Assertion{{
+				Text: "is polite", Evidence: "found " + secret, Voters: []result.Voter{{Reasoning: secret}},
+			}}, Failures: []result.Failure{{Message: "got " + secret}},
 		}}
 		r.Failures = []result.Failure{{
 			Code: result.EngineError, Source: "orchestrator", Message: "no rule for " + secret,
