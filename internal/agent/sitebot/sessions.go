@@ -55,15 +55,8 @@ type SessionTurn struct {
 	Note *sessionindex.Turn `json:"-"`
 }
 
-// Bounds of what is looked at in one request.
-const (
-	// searchPage is how many sessions are searched at once, and searchMost how many at all: a page may end before it is
-	// full.
-	searchPage = 200
-	searchMost = 20_000
-	// maxComment is how many characters a comment has.
-	maxComment = 2000
-)
+// maxComment is how many characters a comment has.
+const maxComment = 2000
 
 // errNoRegister says that a store of sessions has no register.
 var errNoRegister = errors.New("the store of sessions keeps no list of them")
@@ -88,48 +81,19 @@ func (b *Bot) Sessions(ctx context.Context, siteName string, q Query) (*SessionL
 		}
 		q.Site = found.Name
 	}
-	list, err := b.listed(ctx, kept, q)
+	var matches func(*sessionindex.Row) (bool, error)
+	if wanted := folded(q.Text); wanted != "" {
+		matches = func(row *sessionindex.Row) (bool, error) { return b.says(ctx, row, wanted) }
+	}
+	rows, next, err := sessionindex.Page(ctx, kept, q.Query, b.moment(), matches)
 	if err != nil {
 		return nil, &Error{Fault: StoreFailed, Message: "the sessions cannot be read", Err: err}
 	}
-	return list, nil
-}
-
-// listed looks through the register until the page is full.
-func (b *Bot) listed(ctx context.Context, kept sessionindex.Index, q Query) (*SessionList, error) {
-	list := &SessionList{Sessions: []sessionindex.Row{}}
-	limit, looked := q.Limit, 0
-	wanted := folded(q.Text)
-	for {
-		if q.Query.Limit = limit + 1; wanted != "" {
-			q.Query.Limit = searchPage
-		}
-		rows, err := kept.Sessions(ctx, q.Query)
-		if err != nil {
-			return nil, err
-		}
-		for _, row := range rows {
-			if len(list.Sessions) == limit || looked == searchMost {
-				next := q.After.String()
-				list.Next = &next
-				return list, nil
-			}
-			looked++
-			said := wanted == ""
-			if !said {
-				if said, err = b.says(ctx, &row, wanted); err != nil {
-					return nil, err
-				}
-			}
-			if said {
-				list.Sessions = append(list.Sessions, row)
-			}
-			q.After = row.Cursor()
-		}
-		if len(rows) < q.Query.Limit {
-			return list, nil
-		}
+	list := &SessionList{Sessions: rows}
+	if next != "" {
+		list.Next = &next
 	}
+	return list, nil
 }
 
 func folded(text string) string { return strings.ToLower(text) }

@@ -142,12 +142,21 @@ func (s *sessionTables) Sessions(ctx context.Context, filter sessionindex.Query)
 	default:
 		q.where("NOT converted AND outcome = %s", string(filter.Outcome))
 	}
-	if filter.After.Thread != "" {
-		q.all = append(q.all, "(last, thread) < ("+q.arg(filter.After.Last.UnixMicro())+", "+
-			q.arg(s.db.bytes(filter.After.Thread))+")")
+	after, order := filter.After, "last DESC, thread DESC"
+	switch {
+	case !after.Changed.IsZero():
+		order = "thread"
+		q.where("last >= %s", boundMicro(after.Changed))
+		q.where("started <= %s", boundMicro(after.Top))
+		if after.Thread != "" {
+			q.where("thread > %s", s.db.bytes(after.Thread))
+		}
+	case after.Thread != "":
+		q.all = append(q.all, "(last, thread) < ("+q.arg(boundMicro(after.Last))+", "+
+			q.arg(s.db.bytes(after.Thread))+")")
 	}
-	query := `SELECT ` + sessionColumns + ` FROM exp.session_rows AS r WHERE ` + q.String() +
-		` ORDER BY last DESC, thread DESC LIMIT ` + q.arg(filter.Limit)
+	query := `SELECT ` + sessionColumns + ` FROM exp.session_rows AS r WHERE ` + q.String() + ` ORDER BY ` + order +
+		` LIMIT ` + q.arg(filter.Limit)
 	return s.sessionRows(ctx, "list the sessions of", query, q.args...)
 }
 
