@@ -93,7 +93,7 @@ func (b *Bot) answer(ctx context.Context, t *turn, started time.Time, sink func(
 	switch {
 	case err == nil:
 	case t.before == nil:
-		return nil, &Error{Fault: StoreFailed, Message: "the session cannot be read", Err: err}
+		return nil, cannotRead(err)
 	case t.block != NotBlocked:
 		return b.refuse(ctx, t, thread)
 	case refused != nil:

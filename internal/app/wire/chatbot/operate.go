@@ -44,7 +44,7 @@ func (s *Sessions) Listed(ctx context.Context, q sitebot.Query) (*sitebot.Sessio
 	if q.Limit > 0 {
 		return bot.Sessions(ctx, "", q)
 	}
-	all := map[string]sessionindex.Row{} // a session may be on two pages
+	list, all := &sitebot.SessionList{}, map[string]sessionindex.Row{} // a session may be on two pages
 	for q.Limit = listPage; len(all) < listMost; {
 		page, err := bot.Sessions(ctx, "", q)
 		if err != nil {
@@ -53,9 +53,11 @@ func (s *Sessions) Listed(ctx context.Context, q sitebot.Query) (*sitebot.Sessio
 		for _, row := range page.Sessions {
 			all[sessionindex.Thread(row.Site, row.Session)] = row
 		}
+		list.Unreadable += page.Unreadable
 		if page.Next == nil {
-			rows := slices.SortedFunc(maps.Values(all), func(a, b sessionindex.Row) int { return b.Compare(&a) })
-			return &sitebot.SessionList{Sessions: rows}, nil
+			list.Sessions = slices.SortedFunc(maps.Values(all),
+				func(a, b sessionindex.Row) int { return b.Compare(&a) })
+			return list, nil
 		}
 		if q.After, err = sessionindex.ParseCursor(*page.Next); err != nil {
 			return nil, err
