@@ -5,6 +5,8 @@ package sessionindex
 
 import (
 	"context"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/rehearse-dev/rehearse/graph"
@@ -164,6 +166,20 @@ type Query struct {
 
 // Thread is the key of a session in the store: sites never share one.
 func Thread(site, session string) string { return site + ":" + session }
+
+// strongID is the length of an id that is not guessed, nor found in other text.
+const strongID = 22
+
+// Anonymous returns the text of an error without the id of a session, which opens the conversation: logs have none.
+// Stores quote the session that they failed for.
+func Anonymous(err error, session string) string {
+	quoted := strings.TrimSuffix(strings.TrimPrefix(strconv.Quote(session), `"`), `"`)
+	text := strings.NewReplacer(":"+quoted+`"`, `:…"`, `"`+quoted+`"`, `"…"`).Replace(err.Error())
+	if len(session) >= strongID {
+		text = strings.NewReplacer(session, "…", quoted, "…").Replace(text)
+	}
+	return text
+}
 
 // Index is a store of sessions with their register. Implementations are safe for concurrent use and for several
 // processes. Times come from the caller, in microseconds.
