@@ -1,7 +1,6 @@
 package api
 
 import (
-	"github.com/rehearse-dev/rehearse/internal/agent/sitebot/sessionindex"
 	"bytes"
 	"encoding/json"
 	"fmt"
@@ -9,6 +8,7 @@ import (
 	"strconv"
 	"unicode/utf8"
 
+	"github.com/rehearse-dev/rehearse/internal/agent/sitebot/sessionindex"
 	"github.com/rehearse-dev/rehearse/internal/fleet/access"
 )
 
