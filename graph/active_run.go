@@ -91,7 +91,7 @@ func (l *activeRun) name() string {
 func (l *activeRun) save(ctx context.Context, s Step) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), saveLimit)
 	defer cancel()
-	return try(ctx, l.log, "save", l.thread, func() error { return l.saver.SaveStep(ctx, l.thread, s) })
+	return try(ctx, l.log, "thread", "save", func() error { return l.saver.SaveStep(ctx, l.thread, s) })
 }
 
 // ask notes a question of a visit or an item that waits, unless it is noted already.

@@ -263,7 +263,7 @@ func (g *Graph[S]) keep(ctx context.Context, thread string, last Record, state *
 	if len(kept) == 0 {
 		return nil
 	}
-	err := try(ctx, g.log, "keep", thread, func() error { state = g.schema.applied(state, kept); return nil })
+	err := try(ctx, g.log, "thread", "keep", func() error { state = g.schema.applied(state, kept); return nil })
 	if err == nil {
 		_, err = g.save(ctx, thread, Record{Parent: last.ID, Turn: last.Turn, Source: SourceTurn}, state, nil)
 	}

@@ -37,7 +37,7 @@ func (g *Graph[S]) inputStep(ctx context.Context, l *activeRun, last Record, inp
 }
 
 func (g *Graph[S]) encodeInput(ctx context.Context, thread string, input Update[S]) (text json.RawMessage, err error) {
-	err = try(ctx, g.log, "input", thread, func() error {
+	err = try(ctx, g.log, "thread", "input", func() error {
 		u, err := g.schema.checked(slices.Clone(input))
 		if err == nil {
 			text, err = g.schema.encodeUpdate(u)

@@ -66,7 +66,7 @@ func (g *Graph[S]) Tasks() int { return int(g.tasks.Load()) }
 var ErrPanic = errors.New("panicked")
 
 // try calls foreign code; a panic becomes an error, and its stack goes to the log, with the context that says what it
-// is about and what is secret.
+// is about and what is secret. Names are those of nodes: the name of a thread may open a conversation.
 func try(ctx context.Context, log *slog.Logger, what, name string, f func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {

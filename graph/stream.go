@@ -66,7 +66,7 @@ func (g *Graph[S]) Stream(ctx context.Context, thread string, input Update[S], t
 		if s, ok := h.state.(*S); ok {
 			e.State = s
 		}
-		return try(ctx, g.log, "stream", thread, func() error { return to(e) })
+		return try(ctx, g.log, "thread", "stream", func() error { return to(e) })
 	}}
 	defer events.end()
 	var sink TokenSink

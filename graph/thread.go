@@ -107,7 +107,7 @@ func (g *Graph[S]) UpdateState(ctx context.Context, thread string, u Update[S],
 	if u, err = g.schema.checked(slices.Clone(u)); err != nil {
 		return Checkpoint[S]{}, err
 	}
-	if err := try(ctx, g.log, "update", thread, func() error {
+	if err := try(ctx, g.log, "thread", "update", func() error {
 		state = g.schema.applied(state, u)
 		return nil
 	}); err != nil {
@@ -151,7 +151,7 @@ func (g *Graph[S]) recalled(ctx context.Context, thread, id string) (Record, rec
 		g.recall.forget(thread)
 		return Record{}, recalled[S]{state: new(S)}, nil
 	}
-	err = try(ctx, g.log, "load", thread, func() (err error) {
+	err = try(ctx, g.log, "thread", "load", func() (err error) {
 		known, err = g.schema.decode(chain, known)
 		return err
 	})
@@ -178,7 +178,7 @@ func (g *Graph[S]) saved(ctx context.Context, thread string, r Record, state *S,
 func (g *Graph[S]) save(ctx context.Context, thread string, r Record, state *S, writes Update[S]) (Record, error) {
 	now := time.Now()
 	r.ID, r.At = newID(r.Parent, now), now.UTC().Truncate(time.Microsecond) // as every saver gives it back
-	err := try(ctx, g.log, "save", thread, func() error { return g.schema.encode(&r, state, writes) })
+	err := try(ctx, g.log, "thread", "save", func() error { return g.schema.encode(&r, state, writes) })
 	if err == nil {
 		err = g.store.Save(ctx, thread, r)
 	}
@@ -195,7 +195,7 @@ func (g *Graph[S]) follow(ctx context.Context, thread string, r Record, state *S
 	if known.records == 0 || known.last.ID != r.Parent {
 		return
 	}
-	_ = try(ctx, g.log, "recall", thread, func() error {
+	_ = try(ctx, g.log, "thread", "recall", func() error {
 		if next, ok := g.schema.follow(known, r, state, writes); ok {
 			g.recall.remember(thread, next)
 		}

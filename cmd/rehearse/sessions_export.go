@@ -56,7 +56,7 @@ visitor said in a turn, what is expected what was answered, the history what was
 				if len(args) > 0 {
 					rows, err = s.Named(c.Context(), f.site, args)
 				} else if list, failed := s.Listed(c.Context(), q); failed == nil {
-					rows = list.Sessions
+					rows, err = list.Sessions, unsearched(list)
 				} else {
 					err = failed
 				}

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -121,19 +122,37 @@ type siteRow struct {
 	sessionindex.Row
 }
 
+// unsearched is the error of sessions that could not be searched, and may or may not be among those that are wanted.
+func unsearched(list *sitebot.SessionList) error {
+	if list.Unreadable == 0 {
+		return nil
+	}
+	return fmt.Errorf("--q: %d sessions could not be searched: this store does not have their messages (name the "+
+		"server that has them with --redis)", list.Unreadable)
+}
+
 func (f *sessionFilter) list(ctx context.Context, env *Env, s *chatbot.Sessions, q sitebot.Query) error {
 	list, err := s.Listed(ctx, q)
-	switch {
-	case err != nil:
+	if err != nil {
 		return err
+	}
+	return errors.Join(f.print(env, list), unsearched(list))
+}
+
+func (f *sessionFilter) print(env *Env, list *sitebot.SessionList) error {
+	switch {
 	case f.format == "json" && f.site != "":
 		return env.asJSON(list)
 	case f.format == "json":
-		rows := []siteRow{}
+		all := struct {
+			Sessions   []siteRow `json:"sessions"`
+			Next       *string   `json:"next_cursor"`
+			Unreadable int       `json:"unreadable,omitempty"`
+		}{[]siteRow{}, list.Next, list.Unreadable}
 		for _, r := range list.Sessions {
-			rows = append(rows, siteRow{r.Site, r})
+			all.Sessions = append(all.Sessions, siteRow{r.Site, r})
 		}
-		return env.asJSON(map[string]any{"sessions": rows, "next_cursor": list.Next})
+		return env.asJSON(all)
 	case len(list.Sessions) == 0:
 		fmt.Fprintln(env.Stderr, "there are no such sessions")
 		return nil

@@ -38,7 +38,7 @@ func queriesOn(prefix string) queries {
 			`SELECT turn, node, item, at, writes FROM graph_steps WHERE thread = $1 AND used >= $2 ORDER BY number`),
 		addStep: on(
 			`INSERT INTO graph_steps (thread, turn, node, item, at, used, writes) VALUES ($1, $2, $3, $4, $5, $6, $7)`),
-		touch:     on(`UPDATE graph_threads SET used = $2 WHERE name = $1`),
+		touch:     on(`UPDATE graph_threads SET used = greatest(used, $2) WHERE name = $1`),
 		dropSteps: on(`DELETE FROM graph_steps WHERE thread = $1`),
 
 		forgetThread:  on(`DELETE FROM graph_threads WHERE name = $1`),

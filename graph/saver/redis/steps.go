@@ -19,7 +19,7 @@ local key, mark, step, ttl = KEYS[1], ARGV[1], ARGV[2], tonumber(ARGV[3])
 if redis.call('HGET', key, 'stepped') == mark then return 'saved' end
 local n = redis.call('HINCRBY', key, 'steps', 1)
 redis.call('HSET', key, 'step:' .. n, step, 'stepped', mark)
-if ttl > 0 then redis.call('PEXPIRE', key, ttl) end
+if ttl > 0 and redis.call('PTTL', key) < ttl then redis.call('PEXPIRE', key, ttl) end
 return 'saved'`)
 
 var readSteps = redis.NewScript(`

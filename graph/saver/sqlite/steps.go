@@ -14,7 +14,7 @@ import (
 const (
 	insertStepQuery = `INSERT INTO checkpoint_steps (thread, turn, node, item, at, used, writes) VALUES (?, ?, ?, ?, ?, ?, ?)`
 	// touchQuery lets the time to live of a thread begin anew.
-	touchQuery     = `UPDATE checkpoint_threads SET used = ?2 WHERE name = ?1`
+	touchQuery     = `UPDATE checkpoint_threads SET used = max(used, ?2) WHERE name = ?1`
 	stepsQuery     = `SELECT turn, node, item, at, writes FROM checkpoint_steps WHERE thread = ?1 AND used >= ?2 ORDER BY id`
 	dropStepsQuery = `DELETE FROM checkpoint_steps WHERE thread = ?1 AND turn <= ?2`
 	// oldStepsQuery deletes some of the steps of threads that were never saved and have expired.

@@ -93,13 +93,13 @@ func (b *Bot) answer(ctx context.Context, t *turn, started time.Time, sink func(
 	switch {
 	case err == nil:
 	case t.before == nil:
-		return nil, &Error{Fault: StoreFailed, Message: "the session cannot be read", Err: err}
+		return nil, cannotRead(err)
 	case t.block != NotBlocked:
 		return b.refuse(ctx, t, thread)
 	case refused != nil:
 		return nil, refused
 	default:
-		b.abandon(ctx, thread)
+		b.abandon(ctx, thread, r.Session)
 		return nil, turnError(ctx, err)
 	}
 	if len(t.receivers) > 0 {
@@ -136,14 +136,15 @@ const abandonLimit = 5 * time.Second
 
 // abandon drops the records of a durable turn that has failed, was stopped or has lost its visitor: only the death of
 // the process leaves one unfinished.
-func (b *Bot) abandon(ctx context.Context, thread string) {
+func (b *Bot) abandon(ctx context.Context, thread, session string) {
 	if !b.Durable {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), abandonLimit)
 	defer cancel()
 	if err := b.graph.Abandon(ctx, thread); err != nil {
-		b.Log.WarnContext(ctx, "the records of a turn that has failed are still kept", "error", err)
+		b.Log.WarnContext(ctx, "the records of a turn that has failed are still kept", "error",
+			sessionindex.Anonymous(err, session))
 	}
 }
 

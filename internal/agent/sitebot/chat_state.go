@@ -23,14 +23,14 @@ func (b *Bot) State(ctx context.Context, siteName, session string) (json.RawMess
 	at, err := b.graph.State(ctx, Thread(found.Name, session))
 	switch {
 	case err != nil:
-		return nil, &Error{Fault: StoreFailed, Message: "the session cannot be read", Err: err}
+		return nil, cannotRead(err)
 	case at.ID == "":
 		return nil, fault(UnknownSession, "send it a message first", "there is no session %q", session)
 	}
 	state := published(at.State)
 	state.Visitor = rulesOf(found).shown(state.Visitor)
 	if state.Booking.WebhookSent, err = b.told(ctx, found.Name, session); err != nil {
-		return nil, &Error{Fault: StoreFailed, Message: "the session cannot be read", Err: err}
+		return nil, cannotRead(err)
 	}
 	return json.Marshal(state)
 }

@@ -113,6 +113,7 @@ func (b *Bot) note(ctx context.Context, t *turn, n sessionindex.Note) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), noteLimit)
 	defer cancel()
 	if _, err := kept.Note(ctx, t.Name, t.request.Session, n); err != nil {
-		b.Log.Warn("a message that was not answered is not noted", "site", t.Name, "error", err)
+		b.Log.Warn("a message that was not answered is not noted", "site", t.Name, "error",
+			sessionindex.Anonymous(err, t.request.Session))
 	}
 }

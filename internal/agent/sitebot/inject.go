@@ -39,7 +39,7 @@ func (b *Bot) UpdateState(ctx context.Context, siteName, session string, patch j
 	defer unlock()
 	before, err := b.graph.State(ctx, thread)
 	if err != nil {
-		return &Error{Fault: StoreFailed, Message: "the session cannot be read", Err: err}
+		return cannotRead(err)
 	}
 	if replace {
 		before.State = State{}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -27,6 +28,8 @@ type SessionList struct {
 	Sessions []sessionindex.Row `json:"sessions"`
 	// Next is the cursor of the next page; nil on the last one.
 	Next *string `json:"next_cursor"`
+	// Unreadable is how many sessions could not be searched, because the store does not have their messages.
+	Unreadable int `json:"unreadable,omitempty"`
 }
 
 // Session is all that its operator can see of a session.
@@ -55,15 +58,8 @@ type SessionTurn struct {
 	Note *sessionindex.Turn `json:"-"`
 }
 
-// Bounds of what is looked at in one request.
-const (
-	// searchPage is how many sessions are searched at once, and searchMost how many at all: a page may end before it is
-	// full.
-	searchPage = 200
-	searchMost = 20_000
-	// maxComment is how many characters a comment has.
-	maxComment = 2000
-)
+// maxComment is how many characters a comment has.
+const maxComment = 2000
 
 // errNoRegister says that a store of sessions has no register.
 var errNoRegister = errors.New("the store of sessions keeps no list of them")
@@ -88,48 +84,34 @@ func (b *Bot) Sessions(ctx context.Context, siteName string, q Query) (*SessionL
 		}
 		q.Site = found.Name
 	}
-	list, err := b.listed(ctx, kept, q)
+	list := &SessionList{}
+	var matches func(*sessionindex.Row) (bool, error)
+	if wanted := folded(q.Text); wanted != "" {
+		matches = func(row *sessionindex.Row) (bool, error) {
+			says, err := b.says(ctx, row, wanted)
+			if unreadable(err) {
+				list.Unreadable++
+				return false, nil
+			}
+			return says, err
+		}
+	}
+	rows, next, err := sessionindex.Page(ctx, kept, q.Query, b.moment(), matches)
 	if err != nil {
 		return nil, &Error{Fault: StoreFailed, Message: "the sessions cannot be read", Err: err}
+	}
+	if list.Sessions = rows; next != "" {
+		list.Next = &next
 	}
 	return list, nil
 }
 
-// listed looks through the register until the page is full.
-func (b *Bot) listed(ctx context.Context, kept sessionindex.Index, q Query) (*SessionList, error) {
-	list := &SessionList{Sessions: []sessionindex.Row{}}
-	limit, looked := q.Limit, 0
-	wanted := folded(q.Text)
-	for {
-		if q.Query.Limit = limit + 1; wanted != "" {
-			q.Query.Limit = searchPage
-		}
-		rows, err := kept.Sessions(ctx, q.Query)
-		if err != nil {
-			return nil, err
-		}
-		for _, row := range rows {
-			if len(list.Sessions) == limit || looked == searchMost {
-				next := q.After.String()
-				list.Next = &next
-				return list, nil
-			}
-			looked++
-			said := wanted == ""
-			if !said {
-				if said, err = b.says(ctx, &row, wanted); err != nil {
-					return nil, err
-				}
-			}
-			if said {
-				list.Sessions = append(list.Sessions, row)
-			}
-			q.After = row.Cursor()
-		}
-		if len(rows) < q.Query.Limit {
-			return list, nil
-		}
-	}
+// unreadable reports whether an error is that of a state which cannot be decoded. The database has a mark in place of a
+// state on Redis.
+func unreadable(err error) bool {
+	_, syntax := errors.AsType[*json.SyntaxError](err)
+	_, typed := errors.AsType[*json.UnmarshalTypeError](err)
+	return syntax || typed
 }
 
 func folded(text string) string { return strings.ToLower(text) }
@@ -153,7 +135,7 @@ func (b *Bot) Session(ctx context.Context, siteName, session string) (*Session, 
 	}
 	s, err := b.recorded(ctx, k)
 	if err != nil {
-		return nil, &Error{Fault: StoreFailed, Message: "the session cannot be read", Err: err}
+		return nil, cannotRead(err)
 	}
 	if outbox, ok := b.Checkpoints.(Outbox); ok {
 		if s.Leads, err = outbox.Leads(ctx, lead.Filter{Site: name, Session: session}); err != nil {
@@ -161,6 +143,15 @@ func (b *Bot) Session(ctx context.Context, siteName, session string) (*Session, 
 		}
 	}
 	return s, nil
+}
+
+// cannotRead is the error of a session whose state could not be read.
+func cannotRead(err error) error {
+	e := &Error{Fault: StoreFailed, Message: "the session cannot be read", Err: err}
+	if unreadable(err) {
+		e.Err = fmt.Errorf("its state is not in this store, but on the Redis server that --redis names: %w", err)
+	}
+	return e
 }
 
 // recorded returns a session without its leads.
@@ -317,7 +308,7 @@ func (b *Bot) History(ctx context.Context, siteName, session string) ([]graph.Re
 	records, err := b.graph.History(ctx, Thread(found.Name, session))
 	switch {
 	case err != nil:
-		return nil, &Error{Fault: StoreFailed, Message: "the session cannot be read", Err: err}
+		return nil, cannotRead(err)
 	case len(records) == 0:
 		return nil, fault(UnknownSession, "`rehearse sessions list` lists them", "there is no session %q", session)
 	}

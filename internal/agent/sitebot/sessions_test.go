@@ -151,6 +151,21 @@ func TestSessionsSearch(t *testing.T) {
 	if _, err := th.Sessions(t.Context(), "nowhere.example", q); faultOf(err) != sitebot.UnknownSite {
 		t.Error(err)
 	}
+	// Of a session on Redis, the database has a mark in place of the state.
+	if err := th.Checkpoints.(sessionindex.Index).SaveTurn(t.Context(), sitebot.Thread("shop.example", "elsewhere"),
+		graph.Record{ID: "1", Source: graph.SourceFork, Values: []byte(`"on Redis"`)}, nil,
+		sessionindex.Entry{Site: "shop.example", Session: "elsewhere", At: time.Now(), Turns: 1}); err != nil {
+		t.Fatal(err)
+	}
+	q.After, q.Limit = sessionindex.Cursor{}, 10
+	list, err := th.Sessions(t.Context(), "shop.example", q)
+	if err != nil || len(list.Sessions) != 5 || list.Unreadable != 1 {
+		t.Errorf("with a session elsewhere: %+v, %v", list, err)
+	}
+	if _, err := th.Session(t.Context(), "shop.example", "elsewhere"); err == nil ||
+		!strings.Contains(err.Error(), "--redis") {
+		t.Errorf("error %v", err)
+	}
 }
 
 func TestRate(t *testing.T) {

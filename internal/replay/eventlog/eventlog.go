@@ -2,6 +2,7 @@ package eventlog
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"time"
 
@@ -44,7 +45,7 @@ type Config struct {
 	Sessions Sessions
 	Log      Log
 	Now      func() time.Time
-	// Trouble is told what went wrong: once, and when it is something else. It is tried again.
+	// Trouble is called with an error, once and when it is another one. It has no ids of sessions.
 	Trouble func(err error)
 }
 
@@ -93,7 +94,7 @@ func (j *EventLog) look(ctx context.Context, limit time.Duration) {
 		failed := 0
 		for i := range rows {
 			if one := j.log(ctx, &rows[i]); one != nil {
-				err, failed = one, failed+1
+				err, failed = errors.New(sessionindex.Anonymous(one, rows[i].Session)), failed+1
 			}
 		}
 		j.tell(ctx, err)

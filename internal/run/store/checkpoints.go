@@ -16,6 +16,7 @@ import (
 // Store.Checkpoints returns it.
 type Checkpoints struct {
 	*sqlite.Saver
+	*leases
 	sessionTables
 	sqlite sqliteDatabase
 }
@@ -30,11 +31,10 @@ func (s *Store) Checkpoints(ttl time.Duration) *Checkpoints {
 	}
 	database := sqliteDatabase{store: s}
 	database.prepare(addRow, dropExpiredRow, enterRow, putNote) // what every turn writes
-	return &Checkpoints{
-		Saver:         sqlite.On(file, ttl),
-		sessionTables: sessionTables{db: database, threads: "checkpoint_threads", ttl: ttl, filing: true},
-		sqlite:        database,
-	}
+	tables := sessionTables{db: database, threads: "checkpoint_threads", ttl: ttl, filing: true}
+	locks := NewLocks() // processes on one file find out about each other when they save
+	locks.keep = tables.Keep
+	return &Checkpoints{sqlite.On(file, ttl), locks, tables, database}
 }
 
 // SaveWith is Save, and adds rows to the outbox in the same transaction.

@@ -108,12 +108,12 @@ func (f *Fleet) GiveUpLease(ctx context.Context, lease Lease) error {
 	})
 }
 
-// GiveUpAllLeases takes the leases from all owners at once. A server that is alone on its store calls it when it
-// starts, as the owners are earlier processes of its own, which have died.
+// GiveUpAllLeases takes the leases, also those of conversations, from all owners at once. A server that is alone on its
+// store calls it when it starts, as the owners are earlier processes of its own, which have died.
 func (f *Fleet) GiveUpAllLeases(ctx context.Context) error {
 	return f.write(ctx, "give up leases in", func(tx transaction) error {
-		_, err := tx.exec(ctx, `UPDATE exp.fleet_leases SET owner = '', expires_at = 0`)
-		return err
+		return tx.batch(ctx, statement{`UPDATE exp.fleet_leases SET owner = '', expires_at = 0`, nil},
+			statement{`UPDATE exp.fleet_conversations SET holder = '', held_until = 0 WHERE held_until > 0`, nil})
 	})
 }
 

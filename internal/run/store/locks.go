@@ -19,21 +19,30 @@ type lockServer interface {
 	freeLock(ctx context.Context, name, token string) error
 }
 
-// leases are locks on a server. Make them with newLeases; end them before the server.
-type leases struct {
+// Locks are locks on a server or, from NewLocks, within the process. They are safe for concurrent use.
+type Locks struct {
 	server lockServer
+	// keep, if it is not nil, keeps the session of that name from expiring for a time.
+	keep func(ctx context.Context, name string, d time.Duration) error
 	// releases counts the locks that are renewed, or still being released in the background. Ending ends them.
 	releases sync.WaitGroup
 	closing  chan struct{}
 	once     sync.Once
 }
 
-func newLeases(server lockServer) *leases {
-	return &leases{server: server, closing: make(chan struct{})}
+// leases are the locks of a store. Their name is not that of the embedded type, which others would see as a field.
+type leases = Locks
+
+// newLocks returns locks on a server. End them before the server.
+func newLocks(server lockServer, keep func(ctx context.Context, name string, d time.Duration) error) *Locks {
+	return &Locks{server: server, keep: keep, closing: make(chan struct{})}
 }
 
+// NewLocks returns locks within the process, which end with it.
+func NewLocks() *Locks { return newLocks(&localLocks{tokens: map[string]string{}}, nil) }
+
 // end stops what goes on in the background, and waits for it.
-func (l *leases) end() {
+func (l *Locks) end() {
 	l.once.Do(func() { close(l.closing) })
 	l.releases.Wait()
 }
@@ -48,8 +57,9 @@ const (
 // Lock takes the lock with a name without waiting; ok is false while another caller, in this or another process, holds
 // it. The holder calls unlock, at any time, once or more often; unlock is never nil. unlock ignores the context and
 // takes seconds at most. The lock is renewed until then, so that the ttl only counts when the process has died. While
-// the server is away, the lock is released in the background as soon as the server is back, or ends after the ttl.
-func (l *leases) Lock(ctx context.Context, name string, ttl time.Duration) (unlock func(), ok bool, err error) {
+// the server is away, the lock is released in the background as soon as the server is back, or ends after the ttl. The
+// session with the name of a lock does not expire before the lock.
+func (l *Locks) Lock(ctx context.Context, name string, ttl time.Duration) (unlock func(), ok bool, err error) {
 	token := rand.Text()
 	freed := make(chan struct{})
 	free := sync.OnceFunc(func() {
@@ -64,12 +74,21 @@ func (l *leases) Lock(ctx context.Context, name string, ttl time.Duration) (unlo
 	if !taken {
 		return func() {}, false, nil
 	}
+	if l.keep != nil {
+		if err := l.keep(ctx, name, ttl); err != nil {
+			free()
+			return func() {}, false, err
+		}
+	}
+	if _, local := l.server.(*localLocks); local && l.keep == nil { // nothing expires
+		return free, true, nil
+	}
 	l.releases.Go(func() { l.renew(context.WithoutCancel(ctx), name, token, ttl, freed) })
 	return free, true, nil
 }
 
 // renew keeps a lock from expiring until it is freed. What fails is tried again a third of the ttl later.
-func (l *leases) renew(ctx context.Context, name, token string, ttl time.Duration, freed <-chan struct{}) {
+func (l *Locks) renew(ctx context.Context, name, token string, ttl time.Duration, freed <-chan struct{}) {
 	every := time.NewTicker(max(ttl/3, time.Millisecond))
 	defer every.Stop()
 	for {
@@ -82,12 +101,15 @@ func (l *leases) renew(ctx context.Context, name, token string, ttl time.Duratio
 		}
 		limited, cancel := context.WithTimeout(ctx, lockTimeout)
 		_ = l.server.renewLock(limited, name, token, ttl)
+		if l.keep != nil {
+			_ = l.keep(limited, name, ttl)
+		}
 		cancel()
 	}
 }
 
 // free releases a lock. Its errors are not reported: it retries in the background until the lock has expired.
-func (l *leases) free(ctx context.Context, name, token string, ttl time.Duration) {
+func (l *Locks) free(ctx context.Context, name, token string, ttl time.Duration) {
 	if l.freed(ctx, name, token) {
 		return
 	}
@@ -110,42 +132,37 @@ func (l *leases) free(ctx context.Context, name, token string, ttl time.Duration
 }
 
 // freed reports whether the server has released the lock.
-func (l *leases) freed(ctx context.Context, name, token string) bool {
+func (l *Locks) freed(ctx context.Context, name, token string) bool {
 	ctx, cancel := context.WithTimeout(ctx, lockTimeout)
 	defer cancel()
 	return l.server.freeLock(ctx, name, token) == nil
 }
 
-// Locks are locks within the process, with the method of Redis. The zero value is ready to use. It is safe for
-// concurrent use.
-type Locks struct {
-	mu   sync.Mutex
-	held map[string]struct{}
+// localLocks are the tokens of locks within the process, by name.
+type localLocks struct {
+	mu     sync.Mutex
+	tokens map[string]string
 }
 
-// Lock takes the lock with a name without waiting; ok is false while another caller holds it. The holder calls unlock,
-// once or more often; unlock is never nil. The ttl is ignored, since a lock ends with its process. The only error is
-// that of a context that has ended.
-func (l *Locks) Lock(ctx context.Context, name string, _ time.Duration) (unlock func(), ok bool, err error) {
-	if err := ctx.Err(); err != nil {
-		return func() {}, false, err
-	}
+func (l *localLocks) takeLock(ctx context.Context, name, token string, _ time.Duration) (bool, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if _, held := l.held[name]; held {
-		return func() {}, false, nil
+	if _, taken := l.tokens[name]; taken || ctx.Err() != nil {
+		return false, ctx.Err()
 	}
-	if l.held == nil {
-		l.held = map[string]struct{}{}
-	}
-	l.held[name] = struct{}{}
-	return sync.OnceFunc(func() { l.free(name) }), true, nil
+	l.tokens[name] = token
+	return true, nil
 }
 
-func (l *Locks) free(name string) {
+func (*localLocks) renewLock(context.Context, string, string, time.Duration) error { return nil }
+
+func (l *localLocks) freeLock(_ context.Context, name, token string) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	delete(l.held, name)
+	if l.tokens[name] == token {
+		delete(l.tokens, name)
+	}
+	return nil
 }
 
 // takeLock sets the key to the token unless another token is there. A retry whose first attempt succeeded without an

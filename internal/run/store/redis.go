@@ -44,6 +44,7 @@ type Redis struct {
 	client *redis.Client
 	server server
 	prefix string
+	ttl    time.Duration
 	health redisHealth
 }
 
@@ -78,8 +79,9 @@ func OpenRedis(ctx context.Context, url string, options RedisOptions) (*Redis, e
 		client: redis.NewClient(settings),
 		server: server{kind: "Redis", url: name, password: settings.Password},
 		prefix: cmp.Or(options.KeyPrefix, defaultPrefix),
+		ttl:    options.TTL,
 	}
-	r.leases = newLeases(redisLocks{r})
+	r.leases = newLocks(redisLocks{r}, r.keep)
 	r.sessions = saver.On(r.client, saver.Options{
 		TTL: options.TTL, RefreshOnRead: options.RefreshOnRead, KeyPrefix: r.prefix, Server: r.server.String(),
 		Explain: r.explain,
@@ -105,6 +107,17 @@ func (r *Redis) Close() error {
 
 // key returns the name of a key. The braces keep all keys of a session on one node of a cluster.
 func (r *Redis) key(kind, name string) string { return r.prefix + kind + ":{" + name + "}" }
+
+// keepSession lets a session live for a time at least.
+var keepSession = redis.NewScript(`
+local left = redis.call('PTTL', KEYS[1])
+if left >= 0 and left < tonumber(ARGV[1]) then redis.call('PEXPIRE', KEYS[1], ARGV[1]) end
+return left`)
+
+func (r *Redis) keep(ctx context.Context, session string, d time.Duration) error {
+	return r.explain(ctx, "lock a session on",
+		keepSession.Run(ctx, r.client, []string{r.key("session", session)}, d.Milliseconds()).Err())
+}
 
 // RedisCache keeps bytes for a time on a Redis server. Redis.Cache returns it. It is safe for concurrent use.
 type RedisCache struct{ r *Redis }

@@ -17,6 +17,7 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/agent/sitebot/sessionindex/sessionindextest"
 	"github.com/rehearse-dev/rehearse/internal/run/store"
 	"github.com/rehearse-dev/rehearse/internal/run/store/servertest"
+	"github.com/rehearse-dev/rehearse/internal/run/store/storetest"
 )
 
 // TestRedisSessions checks states on Redis with leads and index in a database: views of two processes each.
@@ -134,6 +135,11 @@ func TestRedisSessionsInSteps(t *testing.T) {
 			if kept, err := s.Session(t.Context(), "tea.example", "s"); kept != nil != c.inside || err != nil {
 				t.Errorf("index: %+v, %v", kept, err)
 			}
+			f.entry = nil // the index has what it lacked once it works
+			kept, err := s.Sessions(t.Context(), sessionindex.Query{Limit: 9})
+			if len(kept) == 1 != c.state || err != nil || m.Exists("t:unindexed") {
+				t.Errorf("index later: %+v, %v", kept, err)
+			}
 		})
 	}
 }
@@ -174,5 +180,109 @@ func TestRedisSessionBeginsAgain(t *testing.T) {
 	}
 	if kept, err := s.Session(t.Context(), "tea.example", "s"); kept != nil || err != nil {
 		t.Errorf("%+v, %v", kept, err)
+	}
+}
+
+// TestRedisSessionsCatchUp checks that turns answered while the database was away are in the index afterwards, in their
+// order, and also when the process has died before it wrote to the index.
+func TestRedisSessionsCatchUp(t *testing.T) {
+	t.Parallel()
+	f := &failingIndex{SessionIndex: openSessions(t, newDatabase(t), time.Hour), afterLeads: func() {}}
+	missing := 0
+	s := store.NewRedisSessions(openRedis(t, servertest.Redis(t), store.RedisOptions{
+		TTL: time.Hour, KeyPrefix: "test-" + rand.Text() + ":",
+	}), f, func(error) { missing++ })
+	save := func(id, parent string, turn int) {
+		t.Helper()
+		r := graph.Record{
+			ID: id, Parent: parent, Turn: turn, Source: graph.SourceTurn, At: time.Now(), Values: []byte(`{}`),
+		}
+		e := sessionindex.Entry{
+			Site: "tea.example", Session: "s", At: time.Now(), Turns: turn, Route: id,
+			Turn: &sessionindex.Turn{Number: turn, Checkpoint: id},
+		}
+		if err := s.SaveTurn(t.Context(), "tea.example:s", r, nil, e); err != nil {
+			t.Fatal(err)
+		}
+	}
+	wants := func(turns int, route string) {
+		t.Helper()
+		k, err := s.Session(t.Context(), "tea.example", "s")
+		if err != nil || k == nil || k.Row.Turns != turns || len(k.Turns) != turns || k.Row.Route != route {
+			t.Fatalf("%+v, %v", k, err)
+		}
+	}
+	save("1", "", 1)
+	f.entry = errors.New("away")
+	save("2", "1", 2)
+	save("3", "2", 3)
+	f.entry = nil
+	wants(3, "3")
+	f.entry = errors.New("away")
+	save("4", "3", 4)
+	unlock, ok, err := s.Lock(t.Context(), "tea.example:s", time.Minute)
+	if !ok || err != nil {
+		t.Fatal(ok, err)
+	}
+	f.entry = nil
+	wants(3, "3") // a turn is under way, which writes all that the index lacks
+	save("5", "4", 5)
+	unlock()
+	wants(5, "5")
+	if missing != 3 {
+		t.Errorf("%d turns were reported", missing)
+	}
+}
+
+// TestLockedSessionsLive checks that a session does not expire while it is locked, however long a turn takes.
+func TestLockedSessionsLive(t *testing.T) {
+	t.Parallel()
+	const ttl = time.Second
+	type sessions interface {
+		sessionindextest.Store
+		storetest.Locker
+	}
+	u := newDatabase(t)
+	file := open(t, newFile(t))
+	t.Cleanup(func() { file.Close() })
+	for name, s := range map[string]sessions{
+		"SQLite": file.Checkpoints(ttl), "PostgreSQL": openSessions(t, u, ttl),
+		"Redis": store.NewRedisSessions(openRedis(t, servertest.Redis(t), store.RedisOptions{
+			TTL: ttl, KeyPrefix: "test-" + rand.Text() + ":",
+		}), openSessions(t, newDatabase(t), ttl), func(err error) { t.Error(err) }),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			thread := "tea.example:s"
+			save := func(id, parent string, turn int) {
+				t.Helper()
+				if err := s.SaveTurn(t.Context(), thread, graph.Record{
+					ID: id, Parent: parent, Turn: turn, Source: graph.SourceTurn, At: time.Now(), Values: []byte(`{}`),
+				}, nil, sessionindex.Entry{
+					Site: "tea.example", Session: "s", At: time.Now(), Turns: turn,
+					Turn: &sessionindex.Turn{Number: turn},
+				}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			save("1", "", 1)
+			unlock, ok, err := s.Lock(t.Context(), thread, time.Minute)
+			if !ok || err != nil {
+				t.Fatal(ok, err)
+			}
+			time.Sleep(2 * ttl)
+			if k, err := s.Session(t.Context(), "tea.example", "s"); k == nil || err != nil {
+				t.Errorf("%+v, %v", k, err)
+			}
+			save("2", "1", 2)
+			if k, err := s.Session(t.Context(), "tea.example", "s"); err != nil || k == nil || len(k.Turns) != 2 {
+				t.Errorf("%+v, %v", k, err)
+			}
+			unlock()
+			time.Sleep(2 * ttl)
+			if records, err := s.Load(t.Context(), thread, ""); len(records) != 0 || err != nil {
+				t.Errorf("a session that expired has %d records, %v", len(records), err)
+			}
+		})
 	}
 }

@@ -72,7 +72,7 @@ func TestRedisLocks(t *testing.T) {
 }
 
 func TestLocks(t *testing.T) {
-	storetest.RunLocks(t, func(*testing.T) storetest.Locker { return new(store.Locks) })
+	storetest.RunLocks(t, func(*testing.T) storetest.Locker { return store.NewLocks() })
 }
 
 // A holder that is gone, or too slow, loses its lock and cannot free that of the next one.

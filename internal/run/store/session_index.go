@@ -112,6 +112,24 @@ func (s *sessionTables) erase(ctx context.Context, tx transaction, thread, site,
 		statement{s.filed(eraseRows), []any{s.db.text(session), s.db.text(site)}})
 }
 
+// Keep keeps a session that has not expired from expiring for a time.
+func (s *sessionTables) Keep(ctx context.Context, thread string, d time.Duration) error {
+	if s.ttl <= 0 {
+		return nil
+	}
+	oldest, due := time.Now().Add(-s.ttl), false
+	where := ` WHERE name = $1 AND used >= $2 AND used < $3`
+	args := []any{s.db.bytes(thread), oldest.UnixMilli(), oldest.Add(d).UnixMilli()}
+	err := s.db.read(ctx, `SELECT 1 FROM `+s.threads+where, args, func(row scanner) error {
+		due = true
+		return row.Scan(new(int64))
+	})
+	if err == nil && due { // seldom: a write would delay others
+		_, err = s.db.exec(ctx, `UPDATE `+s.threads+` SET used = $3`+where, args...)
+	}
+	return s.db.explain(ctx, "lock a session in", err)
+}
+
 // alive adds the condition of rows whose sessions have not expired.
 func (s *sessionTables) alive(q *conditions) {
 	if s.ttl <= 0 {
@@ -142,12 +160,21 @@ func (s *sessionTables) Sessions(ctx context.Context, filter sessionindex.Query)
 	default:
 		q.where("NOT converted AND outcome = %s", string(filter.Outcome))
 	}
-	if filter.After.Thread != "" {
-		q.all = append(q.all, "(last, thread) < ("+q.arg(filter.After.Last.UnixMicro())+", "+
-			q.arg(s.db.bytes(filter.After.Thread))+")")
+	after, order := filter.After, "last DESC, thread DESC"
+	switch {
+	case !after.Changed.IsZero():
+		order = "thread"
+		q.where("last >= %s", boundMicro(after.Changed))
+		q.where("started <= %s", boundMicro(after.Top))
+		if after.Thread != "" {
+			q.where("thread > %s", s.db.bytes(after.Thread))
+		}
+	case after.Thread != "":
+		q.all = append(q.all, "(last, thread) < ("+q.arg(boundMicro(after.Last))+", "+
+			q.arg(s.db.bytes(after.Thread))+")")
 	}
-	query := `SELECT ` + sessionColumns + ` FROM exp.session_rows AS r WHERE ` + q.String() +
-		` ORDER BY last DESC, thread DESC LIMIT ` + q.arg(filter.Limit)
+	query := `SELECT ` + sessionColumns + ` FROM exp.session_rows AS r WHERE ` + q.String() + ` ORDER BY ` + order +
+		` LIMIT ` + q.arg(filter.Limit)
 	return s.sessionRows(ctx, "list the sessions of", query, q.args...)
 }
 

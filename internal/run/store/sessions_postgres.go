@@ -30,9 +30,8 @@ type postgresThreads = saver.Saver
 func (p *Postgres) Sessions(ttl time.Duration) *PostgresSessions {
 	database := saver.Database{Pool: p.pool, Name: p.server.String(), Prefix: "exp.session_", Explain: p.explain}
 	db := postgresDatabase{db: p}
-	return &PostgresSessions{saver.On(database, ttl), newLeases(databaseLocks{db}), sessionTables{
-		db: db, threads: "exp.session_threads", ttl: ttl,
-	}, p}
+	tables := sessionTables{db: db, threads: "exp.session_threads", ttl: ttl}
+	return &PostgresSessions{saver.On(database, ttl), newLocks(databaseLocks{db}, tables.Keep), tables, p}
 }
 
 // Close ends the locks that are still being released. The data stays.

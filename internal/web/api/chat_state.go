@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"unicode/utf8"
 
+	"github.com/rehearse-dev/rehearse/internal/agent/sitebot/sessionindex"
 	"github.com/rehearse-dev/rehearse/internal/fleet/access"
 )
 
@@ -93,7 +94,7 @@ func (s *Chats) refuseState(w http.ResponseWriter, r *http.Request, err error) {
 	p := chatProblem(err)
 	if p.Status >= http.StatusInternalServerError {
 		s.Log.WarnContext(r.Context(), "state failed", "method", r.Method, "site", clean(r.PathValue("site_name")),
-			"code", p.Code, "error", withoutSession(err, r.PathValue("session_id")))
+			"code", p.Code, "error", sessionindex.Anonymous(err, r.PathValue("session_id")))
 	}
 	writeChatProblem(w, p)
 }

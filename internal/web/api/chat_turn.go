@@ -4,10 +4,10 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"strings"
 	"time"
 
 	"github.com/rehearse-dev/rehearse/internal/agent/sitebot"
+	"github.com/rehearse-dev/rehearse/internal/agent/sitebot/sessionindex"
 	"github.com/rehearse-dev/rehearse/internal/base/trace"
 )
 
@@ -125,15 +125,6 @@ func (s *Chats) logTurn(ctx context.Context, asked sitebot.Request, started time
 	default:
 		p := chatProblem(err)
 		s.Log.WarnContext(ctx, "chat turn failed", append(fields, "status", p.Status, "code", p.Code, "error",
-			withoutSession(err, asked.Session))...)
+			sessionindex.Anonymous(err, asked.Session))...)
 	}
-}
-
-// withoutSession returns the text of an error for the log. Stores quote the ID of the session that they failed for. A
-// short one opens nothing.
-func withoutSession(err error, session string) string {
-	if len(session) < minVisitorID {
-		return err.Error()
-	}
-	return strings.ReplaceAll(err.Error(), session, "…")
 }

@@ -119,13 +119,6 @@ func TestErasingWithoutAdmin(t *testing.T) {
 	}
 }
 
-func TestLogWithoutSession(t *testing.T) {
-	err := errors.New("save session \"acme.example:" + strongSession + "\" in 10.0.0.7")
-	if got := withoutSession(err, strongSession); got != `save session "acme.example:…" in 10.0.0.7` {
-		t.Error(got)
-	}
-}
-
 // What the limits refuse has a status before the stream begins, and says when to come back.
 func TestLimitedAnswers(t *testing.T) {
 	for fault, c := range map[sitebot.Fault]struct {

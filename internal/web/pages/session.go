@@ -3,6 +3,7 @@ package pages
 import (
 	"cmp"
 	"context"
+	"errors"
 	"net/http"
 	"unicode"
 	"unicode/utf8"
@@ -83,7 +84,7 @@ func (p *Pages) sessionOf(w http.ResponseWriter, r *http.Request) (found *shownS
 	id, flow := frame.Part(r, "session"), r.URL.Query().Get("flow")
 	found, err := p.heldSession(r.Context(), id, flow)
 	if err != nil {
-		p.notHeld(w, r, err)
+		p.notHeld(w, r, errors.New(sessionindex.Anonymous(err, id)))
 		return nil, false
 	}
 	if found != nil {

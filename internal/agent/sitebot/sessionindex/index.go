@@ -5,8 +5,6 @@ package sessionindex
 
 import (
 	"context"
-	"encoding/base64"
-	"errors"
 	"strconv"
 	"strings"
 	"time"
@@ -166,49 +164,29 @@ type Query struct {
 	After Cursor
 }
 
-// Cursor is a place in the list of sessions, which begins with the newest. The zero value is its beginning.
-type Cursor struct {
-	Last   time.Time
-	Thread string
-}
-
-// errPlace says that a cursor is none.
-var errPlace = errors.New("it is no cursor of a list of sessions")
-
-// String writes the place as a cursor; empty for the beginning.
-func (p Cursor) String() string {
-	if p.Thread == "" {
-		return ""
-	}
-	return base64.RawURLEncoding.EncodeToString([]byte(strconv.FormatInt(p.Last.UnixMicro(), 10) + " " + p.Thread))
-}
-
-// ParseCursor reads a cursor.
-func ParseCursor(cursor string) (Cursor, error) {
-	if cursor == "" {
-		return Cursor{}, nil
-	}
-	data, err := base64.RawURLEncoding.DecodeString(cursor)
-	micros, thread, ok := strings.Cut(string(data), " ")
-	last, failed := strconv.ParseInt(micros, 10, 64)
-	if err != nil || failed != nil || !ok || thread == "" {
-		return Cursor{}, errPlace
-	}
-	return Cursor{time.UnixMicro(last).UTC(), thread}, nil
-}
-
 // Thread is the key of a session in the store: sites never share one.
 func Thread(site, session string) string { return site + ":" + session }
 
-// Cursor is the place of a session in the list.
-func (r *Row) Cursor() Cursor { return Cursor{r.Last, Thread(r.Site, r.Session)} }
+// strongID is the length of an id that is not guessed, nor found in other text.
+const strongID = 22
+
+// Anonymous returns the text of an error without the id of a session, which opens the conversation: logs have none.
+// Stores quote the session that they failed for.
+func Anonymous(err error, session string) string {
+	quoted := strings.TrimSuffix(strings.TrimPrefix(strconv.Quote(session), `"`), `"`)
+	text := strings.NewReplacer(":"+quoted+`"`, `:…"`, `"`+quoted+`"`, `"…"`).Replace(err.Error())
+	if len(session) >= strongID {
+		text = strings.NewReplacer(session, "…", quoted, "…").Replace(text)
+	}
+	return text
+}
 
 // Index is a store of sessions with their register. Implementations are safe for concurrent use and for several
 // processes. Times come from the caller, in microseconds.
 type Index interface {
 	// SaveTurn saves a record of a session like Save and, in the same step, rows of its leads and its entry.
 	SaveTurn(ctx context.Context, thread string, r graph.Record, rows []lead.Row, e Entry) error
-	// Sessions returns the sessions that a query selects, those with the newest message first.
+	// Sessions returns the sessions that a query selects, in the order of Cursor.
 	Sessions(ctx context.Context, q Query) ([]Row, error)
 	// Session returns what is kept of a session; nil for one that there is not.
 	Session(ctx context.Context, site, session string) (*Stored, error)

@@ -134,19 +134,28 @@ func (m *Memory) Sessions(_ context.Context, q Query) ([]Row, error) {
 			rows = append(rows, r)
 		}
 	}
-	slices.SortFunc(rows, func(a, b Row) int { return b.Cursor().compare(a.Cursor()) })
+	slices.SortFunc(rows, func(a, b Row) int {
+		if !q.After.Changed.IsZero() {
+			return strings.Compare(a.Cursor().Thread, b.Cursor().Thread)
+		}
+		return b.Compare(&a)
+	})
 	return rows[:min(len(rows), q.Limit)], nil
 }
 
 // selects reports whether a query selects a session.
 func (q Query) selects(r *Row) bool {
 	return (q.Site == "" || q.Site == r.Site) && (q.Outcome == "" || q.Outcome == r.Outcome) &&
-		!r.Last.Before(q.Since) && (q.Until.IsZero() || r.Last.Before(q.Until)) &&
-		(q.After.Thread == "" || r.Cursor().compare(q.After) < 0)
+		!r.Last.Before(q.Since) && (q.Until.IsZero() || r.Last.Before(q.Until)) && q.After.before(r)
 }
 
-func (p Cursor) compare(other Cursor) int {
-	return cmp.Or(p.Last.Compare(other.Last), strings.Compare(p.Thread, other.Thread))
+// before reports whether a place is before a session.
+func (p Cursor) before(r *Row) bool {
+	at := r.Cursor()
+	if !p.Changed.IsZero() {
+		return !r.Last.Before(p.Changed) && !r.Started.After(p.Top) && at.Thread > p.Thread
+	}
+	return p.Thread == "" || cmp.Or(at.Last.Compare(p.Last), strings.Compare(at.Thread, p.Thread)) < 0
 }
 
 // Session implements Keeper.
@@ -203,7 +212,7 @@ func (m *Memory) Pending(_ context.Context, idle time.Time, limit int) ([]Row, e
 			rows = append(rows, h.row())
 		}
 	}
-	slices.SortFunc(rows, func(a, b Row) int { return a.Cursor().compare(b.Cursor()) })
+	slices.SortFunc(rows, func(a, b Row) int { return a.Compare(&b) })
 	return rows[:min(len(rows), limit)], nil
 }
 

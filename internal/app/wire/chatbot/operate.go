@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -43,15 +44,20 @@ func (s *Sessions) Listed(ctx context.Context, q sitebot.Query) (*sitebot.Sessio
 	if q.Limit > 0 {
 		return bot.Sessions(ctx, "", q)
 	}
-	all := &sitebot.SessionList{Sessions: []sessionindex.Row{}}
-	for q.Limit = listPage; len(all.Sessions) < listMost; {
+	list, all := &sitebot.SessionList{}, map[string]sessionindex.Row{} // a session may be on two pages
+	for q.Limit = listPage; len(all) < listMost; {
 		page, err := bot.Sessions(ctx, "", q)
 		if err != nil {
 			return nil, err
 		}
-		all.Sessions = append(all.Sessions, page.Sessions...)
+		for _, row := range page.Sessions {
+			all[sessionindex.Thread(row.Site, row.Session)] = row
+		}
+		list.Unreadable += page.Unreadable
 		if page.Next == nil {
-			return all, nil
+			list.Sessions = slices.SortedFunc(maps.Values(all),
+				func(a, b sessionindex.Row) int { return b.Compare(&a) })
+			return list, nil
 		}
 		if q.After, err = sessionindex.ParseCursor(*page.Next); err != nil {
 			return nil, err

@@ -153,11 +153,11 @@ func (s *Sites) openCourier(outbox lead.Outbox) *lead.Dispatcher {
 	})
 }
 
-// delivered logs an attempt.
+// delivered logs an attempt, without the session: its id opens the conversation.
 func (s *Sites) delivered(d lead.Delivery) {
 	fields := []any{
-		"to", d.To, "site", d.Site, "session", d.Session, "event", d.Event, "id", d.ID, "attempt", d.Attempts,
-		"took_ms", d.Took.Milliseconds(),
+		"to", d.To, "site", d.Site, "event", d.Event, "id", d.ID, "attempt", d.Attempts, "took_ms",
+		d.Took.Milliseconds(),
 	}
 	switch d.Result.State {
 	case lead.Delivered:

@@ -41,7 +41,7 @@ func (s *Sites) sessions(ctx context.Context) (sessionStore, sitebot.Locks, erro
 	}
 	s.Server, s.closing = server, append([]func() error{server.Close}, s.closing...)
 	onRedis := store.NewRedisSessions(server, index, func(err error) {
-		s.Log.Error("a turn was answered, but the session index and the log of turns lack it", "error", err)
+		s.Log.Error("a turn was answered, but the session index lacks it until the database is back", "error", err)
 	})
 	return onRedis, onRedis, nil
 }
@@ -63,7 +63,8 @@ func (s *Sites) database(ctx context.Context) (sessionStore, sitebot.Locks, erro
 			return nil, nil, err
 		}
 		s.closing = append(s.closing, database.Close)
-		return database.Checkpoints(s.options.TTL), &store.Locks{}, nil
+		sessions := database.Checkpoints(s.options.TTL)
+		return sessions, sessions, nil
 	}
-	return sessionindex.NewMemory(graph.MemoryLimits{TTL: s.options.TTL}), &store.Locks{}, nil
+	return sessionindex.NewMemory(graph.MemoryLimits{TTL: s.options.TTL}), store.NewLocks(), nil
 }

@@ -281,9 +281,20 @@ func leaseRace(t *testing.T, f Fleets) {
 
 func leasesGivenUp(t *testing.T, f Fleets) {
 	first := leased(t, f.Fleet, "a", never)
+	err := f.CreateConversation(t.Context(), store.Conversation{ID: "c", Data: []byte("{}")}, roomy)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.LeaseConversation(t.Context(), "c", "dead", never, time.Hour); err != nil {
+		t.Fatal(err)
+	}
 	if err := f.Again().GiveUpAllLeases(t.Context()); err != nil {
 		t.Fatal(err)
 	}
+	if _, err := f.LeaseConversation(t.Context(), "c", "alive", never, time.Hour); err != nil {
+		t.Error(err)
+	}
+	wantError(t, f.FreeConversation(t.Context(), "c", "dead", nil), store.ErrLeaseLost)
 	if second := leased(t, f.Fleet, "b", never); second.Number <= first.Number {
 		t.Errorf("number %d after %d", second.Number, first.Number)
 	}

@@ -5,6 +5,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -29,6 +32,7 @@ func Run(t *testing.T, open func(t *testing.T) (one, two Store)) {
 		"a row is saved with its turn": checkSaved,
 		"a conflict changes nothing":   checkConflict,
 		"list":                         checkList,
+		"pages while visitors write":   checkPages,
 		"outcomes":                     checkOutcomes,
 		"notes":                        checkNotes,
 		"failures are bounded":         checkFailures,
@@ -194,6 +198,58 @@ func checkList(t *testing.T, one, two Store) {
 	want(t, "by pages", strings.Join(all, " "), "e d c b a")
 	answered(t, one, "a", 2, at.Add(time.Minute))
 	want(t, "after another message", sessions(t, two, sessionindex.Query{Site: site}), "a e d c b")
+}
+
+// checkPages checks that pages have every session that exists all the time, whatever visitors write meanwhile, and have
+// it once if they write nothing.
+func checkPages(t *testing.T, one, two Store) {
+	seed := uint64(time.Now().UnixNano())
+	random := rand.New(rand.NewPCG(seed, 0))
+	now, turns, last := start(), map[string]int{}, map[string]time.Time{}
+	write := func(session string) {
+		t.Helper()
+		now = now.Add(time.Millisecond)
+		turns[session]++
+		// what is saved late, or on a server with another clock
+		at := now.Add(-time.Duration(random.IntN(2 * int(time.Second)))).Truncate(time.Microsecond)
+		if at.Before(last[session]) {
+			at = now
+		}
+		last[session] = at
+		answered(t, one, session, turns[session], at)
+	}
+	for round := range 12 {
+		for range 5 {
+			write(fmt.Sprint("s", len(turns)))
+		}
+		quiet := round%4 == 3
+		there, seen := slices.Sorted(maps.Keys(turns)), map[string]int{}
+		q := sessionindex.Query{Site: site, Limit: 1 + random.IntN(7)}
+		for pages, next := 0, "."; next != ""; pages++ {
+			rows, cursor, err := sessionindex.Page(t.Context(), two, q, now, nil)
+			if err != nil || pages > 2*len(turns)+1 || len(rows) > q.Limit {
+				t.Fatalf("seed %d: page %d has %d rows, %v", seed, pages, len(rows), err)
+			}
+			for _, r := range rows {
+				seen[r.Session]++
+			}
+			if next = cursor; next != "" {
+				if q.After, err = sessionindex.ParseCursor(next); err != nil {
+					t.Fatal(err)
+				}
+			}
+			for range random.IntN(4) {
+				if session := fmt.Sprint("s", random.IntN(len(turns)+1)); !quiet {
+					write(session)
+				}
+			}
+		}
+		for _, session := range there {
+			if n := seen[session]; n < 1 || n > 2 || quiet && n != 1 {
+				t.Errorf("seed %d, round %d: %s was listed %d times", seed, round, session, n)
+			}
+		}
+	}
 }
 
 func checkOutcomes(t *testing.T, one, two Store) {
