@@ -75,7 +75,7 @@ func (f *fingerprints) of(u orchestrator.Unit) (whole, definition string, err er
 	if s.Target, err = f.target(u.Test.Suite, u.Target); err != nil {
 		return "", "", err
 	}
-	if f.e.asksJudge(u.Test) {
+	if f.e.needsOf(u.Test).judge {
 		if s.Judge, err = f.judge(u.Test.Suite); err != nil {
 			return "", "", err
 		}

@@ -15,6 +15,7 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/base/text"
 	"github.com/rehearse-dev/rehearse/internal/eval/target"
 	"github.com/rehearse-dev/rehearse/internal/run/orchestrator"
+	"github.com/rehearse-dev/rehearse/internal/spec/result"
 	"github.com/rehearse-dev/rehearse/internal/spec/runspec"
 	"github.com/rehearse-dev/rehearse/internal/spec/suite"
 )
@@ -26,10 +27,10 @@ type plan struct {
 	selected map[testKey]bool
 	// needed are the tests that others depend on.
 	needed map[testKey]bool
-	// conversations counts tests × targets × trials, turns the turns in them; of a simulated user those that it may say
+	// conversations counts tests × targets × trials, mostTurns the turns in them; of a simulated user those that it may say
 	// at most.
-	tests, conversations, turns int
-	targets                     []string
+	tests, conversations, mostTurns int
+	targets                         []string
 	// byTarget counts the tests with each target.
 	byTarget map[string]int
 	// ungraded are the tests that grade nothing.
@@ -45,6 +46,9 @@ type plan struct {
 	users map[userKey]bool
 	// calls are the targets with their call settings.
 	calls map[callKey]suite.Execution
+	// turns are those of needs, by unit; keys are those of the units where their durations are looked up.
+	turns []int32
+	keys  []result.Key
 	// workers and the costs of budget are the largest values of any suite, unless the spec says others.
 	workers int
 	budget  orchestrator.Budget
@@ -159,22 +163,26 @@ func (p *plan) count(u orchestrator.Unit) error {
 	p.tests++
 	p.byTarget[u.Target]++
 	p.conversations += trials
-	p.turns += trials * u.Test.MostTurns()
+	p.mostTurns += trials * u.Test.MostTurns()
 	if u.Test.User != nil {
 		p.users[userOf(u.Test)] = true
 	}
 	p.budget.USD = max(p.budget.USD, u.Test.Execution.BudgetUSD)
 	p.ungraded.Add(u.Test)
-	asks := p.e.asksJudge(u.Test)
-	if asks {
+	needs := p.e.needsOf(u.Test)
+	p.turns = append(p.turns, needs.turns)
+	if p.e.looksUpDurations() {
+		p.keys = append(p.keys, keyOf(u))
+	}
+	if needs.judge {
 		p.judged++
 		p.sharing = p.sharing || trials > 1 && u.Test.Execution.Cache == suite.CacheShared
 	}
-	if p.e.embeds(u.Test) {
+	if needs.embedder {
 		p.embedded[u.Test.Suite] = true
 	}
 	key := gradingOf(u.Test)
-	p.gradings[key] = p.gradings[key] || asks
+	p.gradings[key] = p.gradings[key] || needs.judge
 	p.calls[callKey{u.Test.Suite, u.Target, wire.CallOf(u.Test.Execution)}] = u.Test.Execution
 	return nil
 }
@@ -245,7 +253,7 @@ func (p *plan) describe(w io.Writer) error {
 	}
 	fmt.Fprintf(w, "would run %s as %s with %s%s, %d at a time:\n",
 		text.Plural(p.tests, "test"), text.Plural(p.conversations, "conversation"), atMost,
-		text.Plural(p.turns, "turn"), p.workers)
+		text.Plural(p.mostTurns, "turn"), p.workers)
 	for u, err := range p.units() {
 		if err != nil {
 			return err
@@ -302,22 +310,4 @@ func (e *Evaluation) targetNames(s *suite.Suite, t *suite.Test) ([]string, error
 		hint = "choose one of the configured targets with --target: " + strings.Join(wire.Names(c.Targets), ", ")
 	}
 	return nil, source.Invalid("test %s does not say what to talk to: %s", t.ID, hint)
-}
-
-// asksJudge reports whether grading the test asks a model.
-func (e *Evaluation) asksJudge(t *suite.Test) bool {
-	ask := func(assertions []suite.Assertion) bool {
-		return slices.ContainsFunc(assertions, func(a suite.Assertion) bool {
-			c, err := e.kinds.Check(a)
-			return err == nil && c.Judged
-		})
-	}
-	any := len(t.Assertions)+len(t.EveryTurn) > 0
-	for _, turn := range t.Turns {
-		any = any || len(turn.Assertions) > 0
-		if ask(turn.Assertions) || turn.JudgesExpected() {
-			return true
-		}
-	}
-	return ask(t.Assertions) || ask(t.EveryTurn) || !any && t.Criteria != ""
 }

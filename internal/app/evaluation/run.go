@@ -78,7 +78,8 @@ func (e *Evaluation) Run(ctx context.Context) (*Completed, error) {
 		return nil, errors.Join(e.notBegun(h, prior, err), kept.log.Close(), h.lock.Release())
 	}
 	_, err = o.Run(ctx, orchestrator.Plan{
-		Tests: kept.printed(e.costed(e.planned.units())), Needed: e.planned.isNeeded,
+		Tests: kept.printed(e.marked(e.planned.units())), Costs: e.costs(e.planned.turns, e.planned.keys),
+		Needed:   e.planned.isNeeded,
 		Regraded: e.regraded != nil, Budget: e.planned.budget, Spent: prior.spent,
 		Prior: func(k result.Key) (orchestrator.Outcome, bool) { return prior.outcome(e.logged(k)) },
 	}, e.Stop)
