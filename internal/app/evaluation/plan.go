@@ -27,10 +27,10 @@ type plan struct {
 	selected map[testKey]bool
 	// needed are the tests that others depend on.
 	needed map[testKey]bool
-	// conversations counts tests × targets × trials, mostTurns the turns in them; of a simulated user those that it may say
+	// conversations counts tests × targets × trials, turns the turns in them; of a simulated user those that it may say
 	// at most.
-	tests, conversations, mostTurns int
-	targets                         []string
+	tests, conversations, turns int
+	targets                     []string
 	// byTarget counts the tests with each target.
 	byTarget map[string]int
 	// ungraded are the tests that grade nothing.
@@ -46,8 +46,8 @@ type plan struct {
 	users map[userKey]bool
 	// calls are the targets with their call settings.
 	calls map[callKey]suite.Execution
-	// turns are those of needs, by unit; keys are those of the units where their durations are looked up.
-	turns []int32
+	// takes has what each unit takes (needs.turns); keys are those of the units where their durations are looked up.
+	takes []int32
 	keys  []result.Key
 	// workers and the costs of budget are the largest values of any suite, unless the spec says others.
 	workers int
@@ -163,14 +163,14 @@ func (p *plan) count(u orchestrator.Unit) error {
 	p.tests++
 	p.byTarget[u.Target]++
 	p.conversations += trials
-	p.mostTurns += trials * u.Test.MostTurns()
+	p.turns += trials * u.Test.MostTurns()
 	if u.Test.User != nil {
 		p.users[userOf(u.Test)] = true
 	}
 	p.budget.USD = max(p.budget.USD, u.Test.Execution.BudgetUSD)
 	p.ungraded.Add(u.Test)
 	needs := p.e.needsOf(u.Test)
-	p.turns = append(p.turns, needs.turns)
+	p.takes = append(p.takes, needs.turns)
 	if p.e.looksUpDurations() {
 		p.keys = append(p.keys, keyOf(u))
 	}
@@ -206,6 +206,7 @@ func (p *plan) bound(b *runspec.Budget) {
 // units yields the selected tests, each once for every target, with complete execution settings.
 func (p *plan) units() iter.Seq2[orchestrator.Unit, error] {
 	return func(yield func(orchestrator.Unit, error) bool) {
+		number, position := 0, 0
 		for _, s := range p.e.suites {
 			for t, err := range s.Tests() {
 				if err != nil {
@@ -221,10 +222,15 @@ func (p *plan) units() iter.Seq2[orchestrator.Unit, error] {
 					yield(orchestrator.Unit{}, err)
 					return
 				}
+				if len(units) > 0 {
+					position++
+				}
 				for _, u := range units {
+					u.Number, u.Position = number, position
 					if !yield(u, nil) {
 						return
 					}
+					number++
 				}
 			}
 		}
@@ -253,7 +259,7 @@ func (p *plan) describe(w io.Writer) error {
 	}
 	fmt.Fprintf(w, "would run %s as %s with %s%s, %d at a time:\n",
 		text.Plural(p.tests, "test"), text.Plural(p.conversations, "conversation"), atMost,
-		text.Plural(p.mostTurns, "turn"), p.workers)
+		text.Plural(p.turns, "turn"), p.workers)
 	for u, err := range p.units() {
 		if err != nil {
 			return err

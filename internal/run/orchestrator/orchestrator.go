@@ -67,6 +67,8 @@ func (b Budget) Bounded() bool { return b != Budget{} }
 type Unit struct {
 	Test   *suite.Test
 	Target string
+	// Number is the place of the unit in its plan, from 0, and Position that of its test, from 1.
+	Number, Position int
 	// After is the number behind which its trials are numbered. Repeats of a test have it, so that no conversation has
 	// the number of an earlier one.
 	After int
