@@ -169,6 +169,9 @@ func (p *plan) count(u orchestrator.Unit) error {
 	}
 	p.budget.USD = max(p.budget.USD, u.Test.Execution.BudgetUSD)
 	p.ungraded.Add(u.Test)
+	if p.e.each != nil {
+		p.e.each(u)
+	}
 	needs := p.e.needsOf(u.Test)
 	p.takes = append(p.takes, needs.turns)
 	if p.e.looksUpDurations() {

@@ -26,6 +26,8 @@ type Kind struct {
 	Judged bool
 	// Varies is true when it depends on the parameters whether the grader asks a model.
 	Varies bool
+	// Outside is true when the grader, or one inside of it, may need something outside of the program (Set.Outside).
+	Outside bool
 	// Always is true when the grader is asked even if execution.short_circuit spares the judge.
 	Always bool
 	// OwnThreshold is true when the key threshold has a meaning of the type's own.
@@ -133,6 +135,9 @@ func (s *Set) Prompts(typ string) []string { return s.kinds[typ].Prompts }
 
 // Outside returns what deciding the assertion needs outside of the program.
 func (s *Set) Outside(a suite.Assertion) Outside {
+	if !s.kinds[a.Type].Outside {
+		return Outside{}
+	}
 	found := &Outside{}
 	own := *s
 	own.outside = found
