@@ -63,6 +63,12 @@ func (j *junit) printf(format string, args ...any) {
 	}
 }
 
+func (j *junit) write(data []byte) {
+	if j.err == nil {
+		_, j.err = j.w.Write(data)
+	}
+}
+
 func (j *junit) timestamp() string {
 	if j.run.StartedAt.IsZero() {
 		return ""
@@ -96,17 +102,21 @@ func (r *Report) junitPass(j *junit, s *survey, todo []*suiteTally) ([]*suiteTal
 	fits, size := len(todo)-1, 0
 	trials := map[id]trialCase{} // of tests whose aggregate has not come yet: the first that did not pass
 	trialSize := 0
+	var block bytes.Buffer
+	cases := xml.NewEncoder(&block) // an encoder for each of them would take more than what it writes
+	cases.Indent("    ", "  ")
 	write := func(suite string, c testcase) {
-		block, err := xml.MarshalIndent(c, "    ", "  ")
-		if err != nil && j.err == nil {
+		if err := cases.Encode(c); err != nil && j.err == nil {
 			j.err = err
 		}
+		defer block.Reset()
+		line := append(bytes.TrimPrefix(block.Bytes(), []byte("\n")), '\n')
 		if suite == direct.name {
-			j.printf("%s\n", block)
+			j.write(line)
 			return
 		}
-		held[suite].Write(append(block, '\n'))
-		for size += len(block) + 1; size > maxHeld; fits-- {
+		held[suite].Write(line)
+		for size += len(line); size > maxHeld; fits-- {
 			last := todo[fits].name
 			size -= held[last].Len()
 			held[last] = nil

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/rehearse-dev/rehearse/internal/app/wire"
+	"github.com/rehearse-dev/rehearse/internal/run/orchestrator"
 	"github.com/rehearse-dev/rehearse/internal/run/runlog"
 	"github.com/rehearse-dev/rehearse/internal/spec/result"
 )
@@ -135,8 +136,8 @@ func (e *Evaluation) notBegun(h *Completed, p prior, err error) error {
 		records, counting = recount(h.Dir, func(whole result.Key) bool { return p.planned(whole) && !p.again[whole] })
 		err = errors.Join(err, counting)
 	}
-	e.end(h, records, func(key result.Key) bool {
-		_, before := p.outcomes[e.logged(key)]
+	e.end(h, records, func(u orchestrator.Unit) bool {
+		_, before := p.outcomes[e.logged(keyOf(u))]
 		return before
 	})
 	h.Run.Warnings = e.warnings()

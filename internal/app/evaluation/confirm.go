@@ -256,8 +256,15 @@ func (r *repeater) round(ctx context.Context, keys []result.Key) error {
 		return err
 	}
 	began := r.e.setup.Now()
+	var turns []int32
+	var ids []result.Key
+	for _, key := range keys {
+		u := r.units[key]
+		turns, ids = append(turns, r.e.needsOf(u.Test).turns), append(ids, keyOf(u))
+	}
 	used, err := o.Run(ctx, orchestrator.Plan{
-		Tests: r.e.costed(func(yield func(orchestrator.Unit, error) bool) {
+		Costs: r.e.costs(turns, ids),
+		Tests: r.e.marked(func(yield func(orchestrator.Unit, error) bool) {
 			for _, key := range keys {
 				if !yield(r.again(key), nil) {
 					return

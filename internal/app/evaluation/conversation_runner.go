@@ -22,6 +22,8 @@ type ConversationRunner struct {
 // NewConversationRunner opens everything that the conversations of a run need. It reads the suites as the leader does,
 // so that both know the same tests.
 func NewConversationRunner(ctx context.Context, c Config) (*ConversationRunner, error) {
+	tests := map[result.Key]*suite.Test{}
+	c.each = func(u orchestrator.Unit) { tests[keyOf(u)] = u.Test }
 	e, err := New(ctx, c)
 	if err != nil {
 		return nil, err
@@ -33,14 +35,7 @@ func NewConversationRunner(ctx context.Context, c Config) (*ConversationRunner, 
 		e.artifacts = artifact.New(e.Artifacts, artifact.MaxRun, e.warn)
 	}
 	e.guard.Log = e.setup.Log
-	h := &ConversationRunner{e: e, tests: map[result.Key]*suite.Test{}}
-	for u, err := range e.planned.units() {
-		if err != nil {
-			return nil, err
-		}
-		h.tests[keyOf(u)] = u.Test
-	}
-	return h, nil
+	return &ConversationRunner{e: e, tests: tests}, nil
 }
 
 // Close ends what conversations share. It must be called after the last conversation.

@@ -9,101 +9,91 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/spec/suite"
 )
 
-// costed yields the units with what their conversations are expected to take: the time that they took before, else the
-// number of their turns and judged assertions. Both are in turns, so that they can be compared. For workers elsewhere
-// it says whether they start programs.
-func (e *Evaluation) costed(units iter.Seq2[orchestrator.Unit, error]) iter.Seq2[orchestrator.Unit, error] {
-	return func(yield func(orchestrator.Unit, error) bool) {
-		costs := costs{e: e}
-		for chunk, err := range chunked(units, costedAtOnce) {
-			costs.settle(chunk)
-			for _, u := range chunk {
-				u.Commands = e.Fleet != nil && e.Config.Setup.StartsPrograms() && e.startsPrograms(u)
-				if !yield(u, nil) {
-					return
-				}
-			}
-			if err != nil {
-				yield(orchestrator.Unit{}, err)
-				return
-			}
-		}
-	}
+// needs is what grading a test asks of models, and what one of its conversations takes.
+type needs struct {
+	judge, embedder bool
+	// turns are the turns of a conversation, each counted once and once more for each assertion that asks a judge.
+	turns int32
 }
 
-// costedAtOnce is how many units are asked for together.
-const costedAtOnce = 500
-
-// costs knows how long a turn takes on average.
-type costs struct {
-	e     *Evaluation
-	took  time.Duration
-	turns float64
-}
-
-func (c *costs) settle(units []orchestrator.Unit) {
-	for i := range units {
-		units[i].Cost = c.e.cost(units[i].Test)
-	}
-	if c.e.Fleet == nil || c.e.Fleet.Durations == nil {
-		return
-	}
-	keys := make([]result.Key, len(units))
-	for i, u := range units {
-		keys[i] = keyOf(u)
-	}
-	known := c.e.Fleet.Durations(keys)
-	for i, u := range units {
-		if took, ok := known[keys[i]]; ok {
-			c.took, c.turns = c.took+took, c.turns+u.Cost
-		}
-	}
-	if c.took == 0 || c.turns == 0 {
-		return
-	}
-	for i := range units {
-		if took, ok := known[keys[i]]; ok {
-			units[i].Cost = float64(took) / float64(c.took) * c.turns
-		}
-	}
-}
-
-// chunked yields so many units at once. The error, if any, comes with the last of them.
-func chunked(units iter.Seq2[orchestrator.Unit, error], n int) iter.Seq2[[]orchestrator.Unit, error] {
-	return func(yield func([]orchestrator.Unit, error) bool) {
-		var chunk []orchestrator.Unit
-		for u, err := range units {
-			if err != nil {
-				yield(chunk, err)
-				return
-			}
-			if chunk = append(chunk, u); len(chunk) == n {
-				if !yield(chunk, nil) {
-					return
-				}
-				chunk = nil
-			}
-		}
-		if len(chunk) > 0 {
-			yield(chunk, nil)
-		}
-	}
-}
-
-// cost is the number of turns, each counted once and once more for each assertion that asks a judge.
-func (e *Evaluation) cost(t *suite.Test) float64 {
-	judged := func(assertions []suite.Assertion) (n int) {
+// needsOf returns what a test needs.
+func (e *Evaluation) needsOf(t *suite.Test) (n needs) {
+	judged := func(assertions []suite.Assertion) (count int32) {
 		for _, a := range assertions {
-			if c, err := e.kinds.Check(a); err == nil && c.Judged {
-				n++
+			judge, embedder := e.kinds.Asks(a)
+			n.embedder = n.embedder || embedder
+			if judge {
+				count++
 			}
 		}
-		return n
+		return count
 	}
-	turns := t.MostTurns()
-	cost := turns*(1+judged(t.EveryTurn)) + judged(t.Assertions)
+	each, whole := judged(t.EveryTurn), judged(t.Assertions)
+	any := len(t.Assertions)+len(t.EveryTurn) > 0
+	n.turns = int32(t.MostTurns())*(1+each) + whole
 	for _, turn := range t.Turns {
-		cost += judged(turn.Assertions)
+		own := judged(turn.Assertions)
+		any = any || len(turn.Assertions) > 0
+		n.judge = n.judge || own > 0 || turn.JudgesExpected()
+		n.turns += own
 	}
-	return float64(cost)
+	n.judge = n.judge || each+whole > 0 || !any && t.Criteria != ""
+	if t.User != nil { // what ends the user's part asks no judge
+		judged(t.User.StopWhen)
+	}
+	n.embedder = n.embedder && e.setups[t.Suite].Config().Embedder != nil
+	return n
+}
+
+// durationsAtOnce is how many durations are asked for together.
+const durationsAtOnce = 500
+
+// costs yields what conversations of units are expected to take: the time that they took before, else their turns as
+// needs has them. Both are in turns, so that they can be compared.
+func (e *Evaluation) costs(turns []int32, keys []result.Key) iter.Seq[float64] {
+	return func(yield func(float64) bool) {
+		var took time.Duration
+		total := 0.0
+		for at := 0; at < len(turns); at += durationsAtOnce {
+			end := min(len(turns), at+durationsAtOnce)
+			var known map[result.Key]time.Duration
+			if e.looksUpDurations() {
+				known = e.Fleet.Durations(keys[at:end])
+			}
+			for i := at; i < end && known != nil; i++ {
+				if before, ok := known[keys[i]]; ok {
+					took, total = took+before, total+float64(turns[i])
+				}
+			}
+			for i := at; i < end; i++ {
+				cost := float64(turns[i])
+				if known != nil && took > 0 && total > 0 {
+					if before, ok := known[keys[i]]; ok {
+						cost = float64(before) / float64(took) * total
+					}
+				}
+				if !yield(cost) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// looksUpDurations reports whether it is known how long tests took in earlier runs.
+func (e *Evaluation) looksUpDurations() bool { return e.Fleet != nil && e.Fleet.Durations != nil }
+
+// marked yields the units and says, for workers elsewhere, which of them start programs.
+func (e *Evaluation) marked(units iter.Seq2[orchestrator.Unit, error]) iter.Seq2[orchestrator.Unit, error] {
+	if e.Fleet == nil || !e.Config.Setup.StartsPrograms() {
+		return units
+	}
+	return func(yield func(orchestrator.Unit, error) bool) {
+		for u, err := range units {
+			u.Commands = err == nil && e.startsPrograms(u)
+			if !yield(u, err) {
+				return
+			}
+		}
+	}
 }

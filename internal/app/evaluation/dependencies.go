@@ -8,10 +8,8 @@ import (
 
 	"github.com/rehearse-dev/rehearse/internal/app/wire"
 	"github.com/rehearse-dev/rehearse/internal/base/source"
-	"github.com/rehearse-dev/rehearse/internal/eval/grader"
 	"github.com/rehearse-dev/rehearse/internal/model/llm"
 	"github.com/rehearse-dev/rehearse/internal/spec/result"
-	"github.com/rehearse-dev/rehearse/internal/spec/suite"
 )
 
 // dependencies is what a run can ask: addresses, and models with their prices.
@@ -197,20 +195,6 @@ func (p *plan) calledBy(suiteName, target string) bool {
 		}
 	}
 	return false
-}
-
-// embeds reports whether grading the test asks the configured embedding model.
-func (e *Evaluation) embeds(t *suite.Test) bool {
-	if e.setups[t.Suite].Config().Embedder == nil {
-		return false
-	}
-	ask := func(a suite.Assertion) bool {
-		c, err := e.kinds.Check(a)
-		return err == nil && grader.Embeds(c)
-	}
-	return slices.ContainsFunc(t.Assertions, ask) || slices.ContainsFunc(t.EveryTurn, ask) ||
-		t.User != nil && slices.ContainsFunc(t.User.StopWhen, ask) ||
-		slices.ContainsFunc(t.Turns, func(turn suite.Turn) bool { return slices.ContainsFunc(turn.Assertions, ask) })
 }
 
 // priced returns the prices for the run's record.

@@ -73,6 +73,9 @@ type Config struct {
 	Quarantines func(context.Context) (map[result.Key]quarantine.Terms, error)
 	// Verdicts remembers what judges have answered; nil means the store of the setup.
 	Verdicts judge.Cache
+
+	// each, if set, gets every unit as it is planned.
+	each func(orchestrator.Unit)
 }
 
 // Fleet is where a run is held by workers of other processes, and where its records are kept for all.

@@ -2,6 +2,8 @@ package evaluation
 
 import (
 	"cmp"
+	"encoding/json"
+	"fmt"
 	"path/filepath"
 	"slices"
 
@@ -33,8 +35,8 @@ func newFingerprints(e *Evaluation) *fingerprints {
 type settled struct {
 	Version    int
 	Test       suite.Test
-	Turns      [][]assertion
-	Assertions []assertion
+	Turns      []json.RawMessage
+	Assertions json.RawMessage
 	Files      []fingerprint.Content
 	Target     string
 	Judge      string
@@ -63,10 +65,16 @@ func (f *fingerprints) of(u orchestrator.Unit) (whole, definition string, err er
 	}
 	t.Turns = slices.Clone(t.Turns)
 	for i := range t.Turns {
-		s.Turns = append(s.Turns, f.plain(t.Turns[i].Assertions, &s.Files))
+		plain, err := f.plain(t.Turns[i].Assertions, &s.Files)
+		if err != nil {
+			return "", "", err
+		}
+		s.Turns = append(s.Turns, plain)
 		t.Turns[i].Assertions = nil
 	}
-	s.Assertions = f.plain(t.Assertions, &s.Files)
+	if s.Assertions, err = f.plain(t.Assertions, &s.Files); err != nil {
+		return "", "", err
+	}
 	if s.User, err = f.user(u.Test, &s.Files); err != nil {
 		return "", "", err
 	}
@@ -75,7 +83,7 @@ func (f *fingerprints) of(u orchestrator.Unit) (whole, definition string, err er
 	if s.Target, err = f.target(u.Test.Suite, u.Target); err != nil {
 		return "", "", err
 	}
-	if f.e.asksJudge(u.Test) {
+	if f.e.needsOf(u.Test).judge {
 		if s.Judge, err = f.judge(u.Test.Suite); err != nil {
 			return "", "", err
 		}
@@ -103,15 +111,19 @@ func (f *fingerprints) definitionOf(s settled) (string, error) {
 	return f.sum(s)
 }
 
-// plain returns assertions as plain values and adds the files that they name.
-func (f *fingerprints) plain(assertions []suite.Assertion, files *[]fingerprint.Content) []assertion {
+// plain returns assertions with their parameters as plain values, in JSON, and adds the files that they name.
+func (f *fingerprints) plain(assertions []suite.Assertion, files *[]fingerprint.Content) (json.RawMessage, error) {
 	var all []assertion
 	for _, a := range assertions {
 		params := a.Params.Any()
 		*files = append(*files, f.files.Named(params, a.Dir)...)
 		all = append(all, assertion{Assertion: a, Params: params})
 	}
-	return all
+	data, err := json.Marshal(all) // once for both hashes
+	if err != nil {
+		return nil, fmt.Errorf("fingerprint: %w", err)
+	}
+	return data, nil
 }
 
 // target returns the hash of a target's definition.

@@ -15,6 +15,7 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/base/text"
 	"github.com/rehearse-dev/rehearse/internal/eval/target"
 	"github.com/rehearse-dev/rehearse/internal/run/orchestrator"
+	"github.com/rehearse-dev/rehearse/internal/spec/result"
 	"github.com/rehearse-dev/rehearse/internal/spec/runspec"
 	"github.com/rehearse-dev/rehearse/internal/spec/suite"
 )
@@ -45,6 +46,9 @@ type plan struct {
 	users map[userKey]bool
 	// calls are the targets with their call settings.
 	calls map[callKey]suite.Execution
+	// takes has what each unit takes (needs.turns); keys are those of the units where their durations are looked up.
+	takes []int32
+	keys  []result.Key
 	// workers and the costs of budget are the largest values of any suite, unless the spec says others.
 	workers int
 	budget  orchestrator.Budget
@@ -165,16 +169,23 @@ func (p *plan) count(u orchestrator.Unit) error {
 	}
 	p.budget.USD = max(p.budget.USD, u.Test.Execution.BudgetUSD)
 	p.ungraded.Add(u.Test)
-	asks := p.e.asksJudge(u.Test)
-	if asks {
+	if p.e.each != nil {
+		p.e.each(u)
+	}
+	needs := p.e.needsOf(u.Test)
+	p.takes = append(p.takes, needs.turns)
+	if p.e.looksUpDurations() {
+		p.keys = append(p.keys, keyOf(u))
+	}
+	if needs.judge {
 		p.judged++
 		p.sharing = p.sharing || trials > 1 && u.Test.Execution.Cache == suite.CacheShared
 	}
-	if p.e.embeds(u.Test) {
+	if needs.embedder {
 		p.embedded[u.Test.Suite] = true
 	}
 	key := gradingOf(u.Test)
-	p.gradings[key] = p.gradings[key] || asks
+	p.gradings[key] = p.gradings[key] || needs.judge
 	p.calls[callKey{u.Test.Suite, u.Target, wire.CallOf(u.Test.Execution)}] = u.Test.Execution
 	return nil
 }
@@ -198,6 +209,7 @@ func (p *plan) bound(b *runspec.Budget) {
 // units yields the selected tests, each once for every target, with complete execution settings.
 func (p *plan) units() iter.Seq2[orchestrator.Unit, error] {
 	return func(yield func(orchestrator.Unit, error) bool) {
+		number, position := 0, 0
 		for _, s := range p.e.suites {
 			for t, err := range s.Tests() {
 				if err != nil {
@@ -213,10 +225,15 @@ func (p *plan) units() iter.Seq2[orchestrator.Unit, error] {
 					yield(orchestrator.Unit{}, err)
 					return
 				}
+				if len(units) > 0 {
+					position++
+				}
 				for _, u := range units {
+					u.Number, u.Position = number, position
 					if !yield(u, nil) {
 						return
 					}
+					number++
 				}
 			}
 		}
@@ -302,22 +319,4 @@ func (e *Evaluation) targetNames(s *suite.Suite, t *suite.Test) ([]string, error
 		hint = "choose one of the configured targets with --target: " + strings.Join(wire.Names(c.Targets), ", ")
 	}
 	return nil, source.Invalid("test %s does not say what to talk to: %s", t.ID, hint)
-}
-
-// asksJudge reports whether grading the test asks a model.
-func (e *Evaluation) asksJudge(t *suite.Test) bool {
-	ask := func(assertions []suite.Assertion) bool {
-		return slices.ContainsFunc(assertions, func(a suite.Assertion) bool {
-			c, err := e.kinds.Check(a)
-			return err == nil && c.Judged
-		})
-	}
-	any := len(t.Assertions)+len(t.EveryTurn) > 0
-	for _, turn := range t.Turns {
-		any = any || len(turn.Assertions) > 0
-		if ask(turn.Assertions) || turn.JudgesExpected() {
-			return true
-		}
-	}
-	return ask(t.Assertions) || ask(t.EveryTurn) || !any && t.Criteria != ""
 }

@@ -10,7 +10,6 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/run/runlog"
 	"github.com/rehearse-dev/rehearse/internal/spec/quarantine"
 	"github.com/rehearse-dev/rehearse/internal/spec/result"
-	"github.com/rehearse-dev/rehearse/internal/spec/suite"
 )
 
 // recorder keeps records in the log with their fingerprints, counts them and tells the sink of them. One goroutine uses
@@ -21,11 +20,10 @@ type recorder struct {
 	// store, if set, keeps the records before the log does.
 	store  func(records []*result.Test, lines [][]byte) error
 	prints *fingerprints
-	// open has what is known of tests that have begun; ended are those that have a record now.
+	// open has what is known of tests that have begun; ended says of units, by their numbers, that they have a record
+	// now.
 	open  map[result.Key]begun
-	ended map[result.Key]bool
-	// positions has the places of the tests that have begun.
-	positions map[testKey]int
+	ended []bool
 	// all is the fingerprint of the run, empty until every test has begun.
 	all     string
 	records result.Tallies
@@ -39,6 +37,7 @@ type begun struct {
 	required    bool
 	trials      int
 	source      *result.Source
+	number      int
 	position    int
 	quarantined *quarantine.Terms
 }
@@ -53,25 +52,11 @@ func (b begun) fill(t *result.Test) {
 	}
 }
 
-// positionOf returns the place of a test in the run, from 1. Tests begin in the order of the plan.
-func (k *recorder) positionOf(t *suite.Test) int {
-	key := testKey{t.Suite, t.ID}
-	place, begun := k.positions[key]
-	if !begun {
-		if k.positions == nil {
-			k.positions = map[testKey]int{}
-		}
-		place = len(k.positions) + 1
-		k.positions[key] = place
-	}
-	return place
-}
-
 // begunOf returns what records get of a test.
 func (k *recorder) begunOf(u orchestrator.Unit) (test begun, err error) {
 	test = begun{
 		cluster: u.Test.Cluster, required: u.Test.Required, trials: u.Test.Execution.Trials.Count,
-		source: k.prints.e.sourceOf(u.Test), position: k.positionOf(u.Test),
+		source: k.prints.e.sourceOf(u.Test), number: u.Number, position: u.Position,
 		quarantined: k.prints.e.quarantined(u.Test),
 	}
 	test.fingerprint, test.definition, err = k.prints.of(u)
@@ -134,10 +119,25 @@ func (k *recorder) Append(records ...*result.Test) error {
 		}
 		k.records.Add(t)
 		if t.Trial == 0 {
-			k.ended[conversationKey(t)] = true
-			delete(k.open, conversationKey(t))
+			k.end(conversationKey(t))
 		}
 		k.sink.Store(t)
 	}
 	return nil
 }
+
+// end forgets what is known of a test, but for that it has a record.
+func (k *recorder) end(test result.Key) {
+	b, open := k.open[test]
+	if !open {
+		return
+	}
+	if b.number >= len(k.ended) {
+		k.ended = append(k.ended, make([]bool, b.number+1-len(k.ended))...)
+	}
+	k.ended[b.number] = true
+	delete(k.open, test)
+}
+
+// has reports whether a unit has a record.
+func (k *recorder) has(u orchestrator.Unit) bool { return u.Number < len(k.ended) && k.ended[u.Number] }

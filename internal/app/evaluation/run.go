@@ -52,7 +52,7 @@ func (e *Evaluation) Run(ctx context.Context) (*Completed, error) {
 	}
 	e.readQuarantines(ctx)
 	kept := &recorder{
-		sink: e.Sink, prints: newFingerprints(e), open: map[result.Key]begun{}, ended: map[result.Key]bool{},
+		sink: e.Sink, prints: newFingerprints(e), open: map[result.Key]begun{},
 	}
 	h, prior, err := e.openRun(ctx, kept)
 	if err != nil {
@@ -78,7 +78,8 @@ func (e *Evaluation) Run(ctx context.Context) (*Completed, error) {
 		return nil, errors.Join(e.notBegun(h, prior, err), kept.log.Close(), h.lock.Release())
 	}
 	_, err = o.Run(ctx, orchestrator.Plan{
-		Tests: kept.printed(e.costed(e.planned.units())), Needed: e.planned.isNeeded,
+		Tests: kept.printed(e.marked(e.planned.units())), Costs: e.costs(e.planned.takes, e.planned.keys),
+		Needed:   e.planned.isNeeded,
 		Regraded: e.regraded != nil, Budget: e.planned.budget, Spent: prior.spent,
 		Prior: func(k result.Key) (orchestrator.Outcome, bool) { return prior.outcome(e.logged(k)) },
 	}, e.Stop)
@@ -107,9 +108,9 @@ func (e *Evaluation) Run(ctx context.Context) (*Completed, error) {
 	if h.Run.Fingerprint, err = kept.fingerprint(e.planned); err != nil {
 		e.abort(h, err)
 	}
-	e.end(h, records, func(key result.Key) bool {
-		_, before := prior.outcomes[e.logged(key)]
-		return before || kept.ended[key]
+	e.end(h, records, func(u orchestrator.Unit) bool {
+		_, before := prior.outcomes[e.logged(keyOf(u))]
+		return before || kept.has(u)
 	})
 	e.confirm(ctx, h, kept, prior.spent)
 	return h, nil
@@ -236,7 +237,7 @@ func (e *Evaluation) hold(ctx context.Context, j orchestrator.Task) (*result.Tes
 }
 
 // end fills in how the run ended. A stop after which nothing was left to run changes nothing.
-func (e *Evaluation) end(h *Completed, records *result.Tallies, held func(result.Key) bool) {
+func (e *Evaluation) end(h *Completed, records *result.Tallies, held func(orchestrator.Unit) bool) {
 	now := e.setup.Now()
 	h.Run.Count(records, e.planned.byTarget)
 	h.Run.RanOut = e.ranOut()
@@ -259,19 +260,23 @@ func (e *Evaluation) end(h *Completed, records *result.Tallies, held func(result
 		h.message = "the run ended before all of its tests were held"
 	}
 	h.Run.ExitMessage = h.message
-	h.Run.NotRun = e.NotRun(held)
+	h.Run.NotRun = e.notRun(held)
 }
 
-// NotRun returns the keys of tests that were planned and not held, as many as are written down.
+// NotRun returns the keys of tests that were planned and not held, as many as are written down. The keys are those that
+// records have.
 func (e *Evaluation) NotRun(held func(result.Key) bool) []result.Key {
+	return e.notRun(func(u orchestrator.Unit) bool { return held(e.logged(keyOf(u))) })
+}
+
+func (e *Evaluation) notRun(held func(orchestrator.Unit) bool) []result.Key {
 	var keys []result.Key
 	for u, err := range e.planned.units() {
-		key := e.logged(result.Key{Suite: u.Test.Suite, TestID: u.Test.ID, Target: u.Target})
 		if err != nil || len(keys) == result.MaxNotRun {
 			break
 		}
-		if !held(key) {
-			keys = append(keys, key)
+		if !held(u) {
+			keys = append(keys, e.logged(keyOf(u)))
 		}
 	}
 	return keys

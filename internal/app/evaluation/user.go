@@ -2,6 +2,7 @@ package evaluation
 
 import (
 	"cmp"
+	"encoding/json"
 	"maps"
 	"slices"
 
@@ -74,23 +75,28 @@ func (e *Evaluation) userFor(t *suite.Test) runner.User {
 // settledUser is a simulated user as far as it decides a record.
 type settledUser struct {
 	User   suite.User
-	Every  []assertion
-	Stop   []assertion
+	Every  json.RawMessage
+	Stop   json.RawMessage
 	Player string
 }
 
 // user returns the user of a test as plain values, and adds the files that its assertions name; nil without one.
-func (f *fingerprints) user(t *suite.Test, files *[]fingerprint.Content) (*settledUser, error) {
+func (f *fingerprints) user(t *suite.Test, files *[]fingerprint.Content) (u *settledUser, err error) {
 	if t.User == nil {
 		return nil, nil
 	}
-	u := &settledUser{User: *t.User, Every: f.plain(t.EveryTurn, files), Stop: f.plain(t.User.StopWhen, files)}
+	u = &settledUser{User: *t.User}
+	if u.Every, err = f.plain(t.EveryTurn, files); err == nil {
+		u.Stop, err = f.plain(t.User.StopWhen, files)
+	}
+	if err != nil {
+		return nil, err
+	}
 	u.User.StopWhen, u.User.Model = nil, ""
 	if f.e.regraded != nil { // its messages are those of the record
 		return u, nil
 	}
 	key := userOf(t)
-	var err error
 	u.Player, err = f.part("user "+key.suite+"\x00"+key.model, key.suite, func(at *wire.Setup) (any, error) {
 		return at.UserDefinition(f.e.playing(key))
 	})

@@ -58,6 +58,9 @@ func newFinder(secrets []secret, plain []func(text string) bool) *finder {
 	return f
 }
 
+// empty reports whether no secret is known.
+func (f *finder) empty() bool { return len(f.nodes) == 2 }
+
 // stays reports whether a text is plain as a whole.
 func (f *finder) stays(text string) bool {
 	return slices.ContainsFunc(f.plain, func(is func(string) bool) bool { return is(text) })
@@ -184,7 +187,7 @@ func find[T stringOrBytes](f *finder, s T) []span {
 // search is find, and returns where a secret may begin that does not end within s; len(s) when there is none.
 func search[T stringOrBytes](f *finder, s T) (spans []span, open int) {
 	open = len(s)
-	if len(f.nodes) == 2 {
+	if f.empty() {
 		return nil, open
 	}
 	for i := 0; i+1 < len(s); i++ {

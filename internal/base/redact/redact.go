@@ -62,7 +62,11 @@ func (r *Redactor) Bytes(data []byte) []byte {
 	if r == nil {
 		return data
 	}
-	return maskText(r.found.Load(), data)
+	f := r.found.Load()
+	if f.empty() {
+		return data
+	}
+	return maskText(f, data)
 }
 
 // maskText masks a text, or the strings of a JSON document.
@@ -177,11 +181,8 @@ func decode(to, text []byte) []byte {
 
 // maskString masks a text and writes it as a JSON string. found is false when there is nothing to mask.
 func maskString(f *finder, text []byte) (quoted []byte, found bool) {
-	if f.stays(string(text)) {
-		return nil, false
-	}
 	masked := maskText(f, text) // it may be JSON itself
-	if len(masked) == len(text) && bytes.Equal(masked, text) {
+	if len(masked) == len(text) && bytes.Equal(masked, text) || f.stays(string(text)) {
 		return nil, false
 	}
 	var out bytes.Buffer

@@ -200,9 +200,8 @@ func (a *Args) Node(name, kind, doc string, required bool) (n source.Node, ok bo
 // rest accepts the parameters that were not asked for so far, and returns them.
 func (a *Args) rest() map[string]any {
 	others := map[string]any{}
-	known := a.known()
 	for _, f := range a.node.Fields {
-		if !slices.Contains(known, f.Name) {
+		if !a.knows(f.Name) {
 			others[f.Name] = f.Value.Any()
 			a.aliases = append(a.aliases, f.Name)
 		}
@@ -234,10 +233,16 @@ func (a *Args) known() []string {
 	return known
 }
 
+// knows reports whether the entry may have a key.
+func (a *Args) knows(name string) bool {
+	return slices.Contains(commonFields, name) || slices.Contains(a.aliases, name) ||
+		slices.ContainsFunc(a.params, func(p Param) bool { return p.Name == name })
+}
+
 func (a *Args) reportUnknown() {
-	known := a.known()
 	for _, f := range a.node.Fields {
-		if !slices.Contains(known, f.Name) {
+		if !a.knows(f.Name) {
+			known := a.known()
 			a.Report(f.Name, source.Suggest(f.Name, known), "unknown key %q for %s", f.Name, a.Assertion.Type)
 		}
 	}

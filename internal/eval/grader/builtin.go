@@ -70,7 +70,7 @@ func textKinds() []Kind {
 			"against value or expected_output; case is ignored; passes from 0.5"},
 		{Name: "bleu", Group: TextGroup, New: newBleu, Doc: "score = BLEU of runs of up to n words and symbols, " +
 			"smoothed, against value or expected_output; case is ignored; passes from 0.3"},
-		{Name: "similar", Group: TextGroup, New: newSimilar, Doc: "score = cosine of embeddings (or with method: " +
+		{Name: "similar", Group: TextGroup, Varies: true, New: newSimilar, Doc: "score = cosine of embeddings (or with method: " +
 			"lexical of counts of words and symbols, case ignored), against value or expected_output; passes from 0.8"},
 	}
 }
@@ -161,16 +161,17 @@ func budgetKinds() []Kind {
 func combinationKinds() []Kind {
 	return []Kind{
 		{
-			Name: "composite", Group: CombinationGroup, New: newComposite,
+			Name: "composite", Group: CombinationGroup, Varies: true, Outside: true, New: newComposite,
 			Doc: "several assertions as one; score = their weighted mean, the share that passes (threshold), " +
 				"the least (all) or the greatest (any); a required one that fails makes it 0",
 		},
 		{
 			Name: "command", Aliases: []string{"code_grader"}, Free: "code_grader", Group: CombinationGroup,
+			Outside: true,
 			New: newCommand, Doc: "a program gets the exchange as JSON on stdin and answers {score, passed?, " +
 				"reasoning?, assertions?} on stdout; score = its score",
 		},
-		{Name: "http", Group: CombinationGroup, New: newHTTP, Doc: "a web service gets the exchange as JSON and " +
+		{Name: "http", Group: CombinationGroup, Outside: true, New: newHTTP, Doc: "a web service gets the exchange as JSON and " +
 			"answers {score, passed?, reasoning?, assertions?}; score = its score"},
 		{
 			Name: "unsupported", Group: CombinationGroup, New: newUnsupported,

@@ -293,3 +293,25 @@ func FuzzParameters(f *testing.F) {
 		}
 	})
 }
+
+// Whether a grader asks a model depends on its parameters for the kinds that say so, and for no others. So it is with
+// what is outside of the program.
+func TestKindsSayWhatTheirGradersNeed(t *testing.T) {
+	for _, k := range Builtin() {
+		args := &Args{
+			Assertion: suite.Assertion{Type: k.Name, Threshold: -1},
+			node:      (&source.Reader{}).Node(source.Value{Kind: source.Map}, ""), set: &Set{outside: &Outside{}},
+		}
+		g := k.New(args)
+		_, judged := g.(interface{ Judged() bool })
+		_, embeds := g.(interface{ Embeds() bool })
+		if k.Varies != (judged || embeds) {
+			t.Errorf("%s: Varies is %t, and its grader can say whether it asks a model: %t", k.Name, k.Varies,
+				judged || embeds)
+		}
+		outside := args.set.outside.Program || args.set.outside.Addresses != nil || k.Name == "composite"
+		if k.Outside != outside {
+			t.Errorf("%s: Outside is %t, and its grader needs something outside: %t", k.Name, k.Outside, outside)
+		}
+	}
+}

@@ -24,6 +24,10 @@ type Kind struct {
 	Doc string
 	// Judged is true when the grader asks a model.
 	Judged bool
+	// Varies is true when it depends on the parameters whether the grader asks a model.
+	Varies bool
+	// Outside is true when the grader, or one inside of it, may need something outside of the program (Set.Outside).
+	Outside bool
 	// Always is true when the grader is asked even if execution.short_circuit spares the judge.
 	Always bool
 	// OwnThreshold is true when the key threshold has a meaning of the type's own.
@@ -107,10 +111,23 @@ func (s *Set) Check(a suite.Assertion) (runner.Check, error) {
 	return c, problems.Err()
 }
 
-// Judged reports whether deciding the assertion asks a model.
+// Judged reports whether deciding the assertion asks a judge.
 func (s *Set) Judged(a suite.Assertion) bool {
+	judge, _ := s.Asks(a)
+	return judge
+}
+
+// Asks reports whether deciding the assertion asks a judge, and whether it asks an embedding model. A faulty assertion
+// asks neither.
+func (s *Set) Asks(a suite.Assertion) (judge, embedder bool) {
+	if kind := s.kinds[a.Type]; !kind.Judged && !kind.Varies {
+		return false, false
+	}
 	c, problems := s.build(a, 0)
-	return problems.Err() == nil && c.Judged
+	if problems.Err() != nil {
+		return false, false
+	}
+	return c.Judged, Embeds(c)
 }
 
 // Prompts returns the parameters of a type that are prompts of a judge.
@@ -118,6 +135,9 @@ func (s *Set) Prompts(typ string) []string { return s.kinds[typ].Prompts }
 
 // Outside returns what deciding the assertion needs outside of the program.
 func (s *Set) Outside(a suite.Assertion) Outside {
+	if !s.kinds[a.Type].Outside {
+		return Outside{}
+	}
 	found := &Outside{}
 	own := *s
 	own.outside = found
@@ -146,7 +166,7 @@ func (s *Set) build(a suite.Assertion, depth int) (runner.Check, source.Problems
 		return runner.Check{}, reader.Problems
 	}
 	a.Type = kind.Name
-	args := &Args{Assertion: a, node: node, set: s, depth: depth}
+	args := &Args{Assertion: a, node: node, set: s, depth: depth, params: make([]Param, 0, 4)}
 	g := kind.New(args)
 	args.reportUnknown()
 	if a.Threshold > 1 && !kind.OwnThreshold {

@@ -2,13 +2,13 @@ package coordinator
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"time"
 
 	"github.com/rehearse-dev/rehearse/internal/run/natsconn"
 	"github.com/rehearse-dev/rehearse/internal/run/orchestrator"
 	"github.com/rehearse-dev/rehearse/internal/run/queue"
+	"github.com/rehearse-dev/rehearse/internal/run/runlog"
 	"github.com/rehearse-dev/rehearse/internal/spec/result"
 )
 
@@ -50,8 +50,8 @@ func (l *activeRun) read(ctx context.Context, got *natsconn.Received) orchestrat
 		return r
 	}
 	if got.Fault == "" {
-		r.Record = &result.Test{}
-		if err := json.Unmarshal(got.Record, r.Record); err != nil || r.Record.Key() != got.Key {
+		var err error
+		if r.Record, err = runlog.Decode(got.Record); err != nil || r.Record.Key() != got.Key {
 			r.Record, r.Fault = nil, fmt.Sprintf("worker %s sent what is no result of the conversation", got.Worker)
 		}
 	}

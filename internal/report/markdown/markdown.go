@@ -8,6 +8,8 @@ import (
 	"html/template"
 	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/rehearse-dev/rehearse/internal/base/text"
 )
@@ -38,7 +40,13 @@ func Markdown(s string, marks []Mark) (rendered template.HTML, hidden bool) {
 		return Plain(s, marks), false
 	}
 	w := newWriter(s+"\n", marks) // without its line end, the parser loses a language of one letter
-	w.children(parse(w.source), 0)
+	if isSentence(s) {
+		w.tag("<p>")
+		w.text(0, len(s))
+		w.tag("</p>")
+	} else {
+		w.children(parse(w.source), 0)
+	}
 	w.unmark()
 	return template.HTML(w.out.String()), slices.Contains(w.seen, false) //nolint:gosec // the writer escapes the text
 }
@@ -56,8 +64,20 @@ var layout = strings.NewReplacer("<p>", "", "</p>", "", "<br>", "", "\n", "")
 
 // Formatted reports whether Markdown shows other characters than the text has, or gives some of them a meaning.
 func Formatted(s string) bool {
+	if isSentence(s) {
+		return false
+	}
 	rendered, _ := Markdown(s, nil)
 	return layout.Replace(string(rendered)) != layout.Replace(string(Plain(s, nil)))
+}
+
+// isSentence reports whether a text is a paragraph of one line without any sign that Markdown knows, as most messages
+// of users are: parsing it would change nothing.
+func isSentence(s string) bool {
+	first, _ := utf8.DecodeRuneInString(s)
+	return unicode.IsLetter(first) && !strings.HasSuffix(s, " ") && strings.IndexFunc(s, func(r rune) bool {
+		return !unicode.IsLetter(r) && (r < '0' || r > '9') && !strings.ContainsRune(` ,.;:?!'"()/-%@$`, r)
+	}) < 0
 }
 
 // writer writes elements and escaped text. It closes open marks before an element begins or ends, and opens them again

@@ -83,11 +83,11 @@ func TestBudgetElsewhere(t *testing.T) {
 				o := &outside{
 					elsewhere: &elsewhere{pushes: &pushes{}, returns: make(chan orchestrator.Return, 100)}, places: 4,
 				}
+				plan := costly(new(int), make([]float64, c.tests)...)
+				plan.Budget = c.budget
 				totals, err := made(t, orchestrator.Config{
 					Workers: 100, Queue: o, Returns: o, Results: l,
-				}).Run(t.Context(), orchestrator.Plan{
-					Tests: costs(make([]float64, c.tests)...), Budget: c.budget,
-				}, nil)
+				}).Run(t.Context(), plan, nil)
 				if errors.Is(err, orchestrator.ErrBudget) != c.over || err != nil && !c.over {
 					t.Errorf("the run ended with %v", err)
 				}

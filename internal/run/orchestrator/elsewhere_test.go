@@ -64,7 +64,7 @@ func TestElsewhere(t *testing.T) {
 	l, e := &ledger{}, &elsewhere{pushes: &pushes{}, returns: make(chan orchestrator.Return, 100)}
 	e.returns <- e.held(result.Key{TestID: "d1", Target: "t"}) // what an earlier leader has pushed
 	o := made(t, orchestrator.Config{Workers: 2, Queue: e, Returns: e, Results: l})
-	totals, err := o.Run(t.Context(), orchestrator.Plan{Tests: costs(1, 1, 1, 1)}, nil)
+	totals, err := o.Run(t.Context(), costly(new(int), 1, 1, 1, 1), nil)
 	if err != nil || totals.Tests != 4 || totals.Passed != 3 || totals.Errors != 1 {
 		t.Errorf("%v: %+v", err, totals)
 	}
@@ -134,7 +134,7 @@ func TestCrowd(t *testing.T) {
 		const jobs = 100
 		l, e := &counted{}, &crowded{&elsewhere{pushes: &pushes{}, returns: make(chan orchestrator.Return, jobs)}, jobs}
 		o := made(t, orchestrator.Config{Workers: jobs, Queue: e, Returns: e, Results: l})
-		totals, err := o.Run(t.Context(), orchestrator.Plan{Tests: costs(make([]float64, jobs)...)}, nil)
+		totals, err := o.Run(t.Context(), costly(new(int), make([]float64, jobs)...), nil)
 		if err != nil || totals.Passed != jobs || e.settled != jobs || l.writes > jobs/20 {
 			t.Errorf("%v: %+v, %d settled, %d writes", err, totals, e.settled, l.writes)
 		}
@@ -208,7 +208,7 @@ func TestCrowdCut(t *testing.T) {
 		}
 		e := &ending{crowd.elsewhere, 25, errors.New("the disk is full")}
 		o := made(t, orchestrator.Config{Workers: jobs, Queue: crowd, Returns: e, Results: l})
-		totals, err := o.Run(t.Context(), orchestrator.Plan{Tests: costs(make([]float64, jobs)...)}, nil)
+		totals, err := o.Run(t.Context(), costly(new(int), make([]float64, jobs)...), nil)
 		if !errors.Is(err, e.err) || totals.Passed != 25 || len(l.records) != 25 || e.settled != 25 {
 			t.Errorf("%v: %+v, %d kept, %d settled", err, totals, len(l.records), e.settled)
 		}

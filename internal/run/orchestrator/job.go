@@ -26,7 +26,7 @@ type Job struct {
 	Run    string     `json:"run"`
 	Kind   string     `json:"kind"`
 	Key    result.Key `json:"key"`
-	// Cost is Unit.Cost.
+	// Cost is what the conversation is expected to take, as Plan.Costs has it.
 	Cost float64 `json:"cost,omitempty"`
 	// Commands is true when only workers that may start programs can hold it.
 	Commands bool `json:"commands,omitempty"`

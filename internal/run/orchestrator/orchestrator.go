@@ -39,6 +39,9 @@ type Plan struct {
 	// Tests yields each test once for each of its targets. The test's Execution is complete: every default is filled
 	// in.
 	Tests iter.Seq2[Unit, error]
+	// Costs yields what one conversation of each of the tests is expected to take, in their order and in any unit: the
+	// costliest of those in sight are begun first. It may be nil.
+	Costs iter.Seq[float64]
 	// Needed says whether other tests wait for this one. It may be nil.
 	Needed func(suiteName, id string) bool
 	// Prior returns the outcome of a conversation that an interrupted run has finished. It may be nil.
@@ -64,9 +67,8 @@ func (b Budget) Bounded() bool { return b != Budget{} }
 type Unit struct {
 	Test   *suite.Test
 	Target string
-	// Cost is what one conversation is expected to take, in any unit that all units share: the costliest of those in
-	// sight are begun first.
-	Cost float64
+	// Number is the place of the unit in its plan, from 0, and Position that of its test, from 1.
+	Number, Position int
 	// After is the number behind which its trials are numbered. Repeats of a test have it, so that no conversation has
 	// the number of an earlier one.
 	After int

@@ -36,8 +36,10 @@ type scheduler struct {
 	// batch are records to be kept, settle is what to call then.
 	batch  []*result.Test
 	settle []func()
-	// read is true when the plan has no more tests.
-	read bool
+	// next reads the plan's next test, ahead has the costs of those after it; read is true when there are no more.
+	next  func() (Unit, error, bool)
+	ahead forecast
+	read  bool
 	// rejudged gets the tests whose transcripts were judged again; open counts those that are judged.
 	rejudged  chan *frozen
 	open      int
@@ -70,6 +72,12 @@ func (s *scheduler) guarded(ctx context.Context, done <-chan Return, stop <-chan
 func (s *scheduler) run(ctx context.Context, done <-chan Return, stop <-chan struct{}) (stopped error) {
 	next, release := iter.Pull2(s.plan.Tests)
 	defer release()
+	s.next = next
+	if s.plan.Costs != nil {
+		costs, end := iter.Pull(s.plan.Costs)
+		defer end()
+		s.ahead.next = costs
+	}
 	late, still := s.late()
 	defer still()
 	for {
@@ -79,7 +87,7 @@ func (s *scheduler) run(ctx context.Context, done <-chan Return, stop <-chan str
 		default:
 		}
 		if stopped == nil {
-			stopped = cmp.Or(s.feed(ctx, next), s.overspentElsewhere())
+			stopped = cmp.Or(s.feed(ctx), s.overspentElsewhere())
 		}
 		if stopped != nil {
 			s.close()
@@ -88,14 +96,14 @@ func (s *scheduler) run(ctx context.Context, done <-chan Return, stop <-chan str
 			stopped = err
 		}
 		if s.inFlight() == 0 {
-			return s.ending(next, stopped)
+			return s.ending(stopped)
 		}
 		var err error
 		select {
 		case r := <-done:
 			err = s.finishAll(ctx, r, done)
 			if over, ok := errors.AsType[ended](err); ok {
-				return s.cut(ctx, next, cmp.Or(stopped, over.error))
+				return s.cut(ctx, cmp.Or(stopped, over.error))
 			}
 		case f := <-s.rejudged:
 			s.open--
@@ -114,7 +122,7 @@ func (s *scheduler) run(ctx context.Context, done <-chan Return, stop <-chan str
 }
 
 // cut ends a run whose returns have ended: what workers elsewhere still hold is not waited for.
-func (s *scheduler) cut(ctx context.Context, next func() (Unit, error, bool), stopped error) error {
+func (s *scheduler) cut(ctx context.Context, stopped error) error {
 	if ctx.Err() != nil {
 		stopped = ErrStopped
 	}
@@ -125,7 +133,7 @@ func (s *scheduler) cut(ctx context.Context, next func() (Unit, error, bool), st
 			return err
 		}
 	}
-	return s.ending(next, stopped)
+	return s.ending(stopped)
 }
 
 // inFlight counts what is under way.
@@ -133,14 +141,14 @@ func (s *scheduler) inFlight() int { return s.under.len() + s.open }
 
 // ending returns why the run is over, nil when it is complete. A run that was stopped when nothing was left to run is
 // complete.
-func (s *scheduler) ending(next func() (Unit, error, bool), stopped error) error {
+func (s *scheduler) ending(stopped error) error {
 	if stopped != nil {
 		if err := s.giveUpRejudging(); err != nil {
 			return err
 		}
 	}
 	if errors.Is(stopped, ErrStopped) || errors.Is(stopped, ErrBudget) {
-		left, err := s.left(next)
+		left, err := s.left()
 		if err != nil {
 			return err
 		}
@@ -183,20 +191,10 @@ func waits(n int) string {
 
 // left reports whether a conversation is left to hold. Tests whose records exist, and those to be skipped, are finished
 // on the way.
-func (s *scheduler) left(next func() (Unit, error, bool)) (bool, error) {
+func (s *scheduler) left() (bool, error) {
 	for len(s.ready) == 0 && len(s.units) == 0 {
-		u, err, ok := next()
-		if err != nil {
-			return false, err
-		}
-		if !ok {
-			return len(s.waiting) > 0, nil
-		}
-		if err := s.admit(u); err != nil {
-			return false, err
-		}
-		if err := s.releaseWaiting(); err != nil {
-			return false, err
+		if more, err := s.readNext(); err != nil || !more {
+			return len(s.waiting) > 0, err
 		}
 	}
 	return true, nil

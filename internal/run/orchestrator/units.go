@@ -13,6 +13,7 @@ import (
 type unit struct {
 	Unit
 	key    result.Key
+	cost   float64
 	issued int
 	trials []*result.Test
 	// frozen are the trials as they are judged again; nil when they are not.
@@ -20,9 +21,9 @@ type unit struct {
 }
 
 // admit starts a test, or puts it among the waiting ones.
-func (s *scheduler) admit(u Unit) error {
+func (s *scheduler) admit(u Unit, cost float64) error {
 	key := result.Key{Suite: u.Test.Suite, TestID: u.Test.ID, Target: u.Target}
-	n := &unit{Unit: u, key: key}
+	n := &unit{Unit: u, key: key, cost: cost}
 	if s.plan.Prior != nil {
 		if outcome, ok := s.plan.Prior(key); ok {
 			s.end(n, outcome)
@@ -108,7 +109,7 @@ func (n *unit) ready(trial int) ready {
 	if trial > 0 {
 		trial += n.After
 	}
-	return ready{Task: Task{Test: n.Test, Target: n.Target, Trial: trial}, cost: n.Cost, commands: n.Commands}
+	return ready{Task: Task{Test: n.Test, Target: n.Target, Trial: trial}, cost: n.cost, commands: n.Commands}
 }
 
 // trialEnded issues the next trials of a test, or ends the test with the aggregate of its trials.

@@ -13,6 +13,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/stdlib"
 	"github.com/pressly/goose/v3"
+	versions "github.com/pressly/goose/v3/database"
 	"modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
 
@@ -115,6 +116,9 @@ func userVersion(ctx context.Context, db interface {
 
 // up migrates the file and writes the number of its schema.
 func up(ctx context.Context, db *sql.DB, known int) error {
+	if made, err := create(ctx, db, known); made || err != nil {
+		return err
+	}
 	migrations, err := sqliteMigrations(db)
 	if err != nil {
 		return err
@@ -140,10 +144,64 @@ func up(ctx context.Context, db *sql.DB, known int) error {
 // sqliteMigrations are the migrations of the folder, and those of the tables of knowledge, whose numbers the folder
 // leaves out.
 func sqliteMigrations(db *sql.DB) (*goose.Provider, error) {
-	return provider("sqlite", goose.DialectSQLite3, db, goose.WithGoMigrations(
-		goose.NewGoMigration(2, &goose.GoFunc{RunTx: knowledge.CreatePassages}, nil),
-		goose.NewGoMigration(4, &goose.GoFunc{RunTx: knowledge.CreateVectors}, nil),
-	))
+	var coded []*goose.Migration
+	for version, run := range codedMigrations {
+		coded = append(coded, goose.NewGoMigration(version, &goose.GoFunc{RunTx: run}, nil))
+	}
+	return provider("sqlite", goose.DialectSQLite3, db, goose.WithGoMigrations(coded...))
+}
+
+// codedMigrations are the migrations of SQLite files that are functions.
+var codedMigrations = map[int64]func(context.Context, *sql.Tx) error{
+	2: knowledge.CreatePassages,
+	4: knowledge.CreateVectors,
+}
+
+// create carries out every migration in a file that has no table yet, in one transaction, and reports whether it did.
+// The file is the one that goose would have made, with a transaction for each of them and three times the work: most
+// runs of a program in CI begin with a new file.
+func create(ctx context.Context, db *sql.DB, known int) (made bool, err error) {
+	tx, err := db.BeginTx(ctx, nil)
+	if err != nil {
+		return false, err
+	}
+	defer func() {
+		if !made {
+			err = errors.Join(err, tx.Rollback())
+		}
+	}()
+	tables := 0
+	err = tx.QueryRowContext(ctx, "SELECT count(*) FROM sqlite_schema").Scan(&tables)
+	if err != nil || tables > 0 {
+		return false, err
+	}
+	table, err := versions.NewStore(versions.DialectSQLite3, goose.DefaultTablename)
+	if err == nil {
+		err = table.CreateVersionTable(ctx, tx)
+	}
+	files, readErr := migrations.ReadDir("migrations/sqlite")
+	err = errors.Join(err, readErr)
+	for version := int64(0); version <= int64(known) && err == nil; version++ {
+		if run, coded := codedMigrations[version]; coded {
+			err = run(ctx, tx)
+		} else if version > 0 {
+			var statements []byte
+			statements, err = migrations.ReadFile("migrations/sqlite/" + files[0].Name())
+			if files = files[1:]; err == nil {
+				_, err = tx.ExecContext(ctx, string(statements)) // what goose reads is a comment
+			}
+		}
+		if err == nil {
+			err = table.Insert(ctx, tx, versions.InsertRequest{Version: version})
+		}
+	}
+	if err == nil {
+		_, err = tx.ExecContext(ctx, fmt.Sprintf("PRAGMA user_version = %d", known))
+	}
+	if err != nil {
+		return false, err
+	}
+	return true, tx.Commit()
 }
 
 const (

@@ -3,6 +3,8 @@ package store
 import (
 	"path/filepath"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 func TestMigrationsAreNumberedFromOne(t *testing.T) {
@@ -56,5 +58,36 @@ func TestOldFilesGetKnowledge(t *testing.T) {
 	}
 	if bases, err := s.Knowledge().Bases(t.Context()); len(bases) != 0 || err != nil {
 		t.Errorf("Bases = %v, %v", bases, err)
+	}
+}
+
+// A new file is the one that the migrations make one after the other.
+func TestNewFilesAreWhatMigrationsMake(t *testing.T) {
+	var made [2]string
+	for i := range made {
+		db, err := connect(filepath.Join(t.TempDir(), "store.db"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer db.Close()
+		if i == 0 { // a table of nobody, so that the file is not new
+			_, err = db.ExecContext(t.Context(), "CREATE TABLE other (id)")
+		}
+		if err == nil {
+			err = up(t.Context(), db, newest("sqlite"))
+		}
+		if err == nil {
+			err = db.QueryRowContext(t.Context(), `SELECT (SELECT group_concat(line, char(10)) FROM (
+				SELECT type || ' ' || name || ' ' || tbl_name || ' ' || coalesce(sql, '') AS line
+				FROM sqlite_schema WHERE name <> 'other' ORDER BY type, name)) || (SELECT
+				group_concat(id || ' ' || version_id || ' ' || is_applied) FROM goose_db_version) ||
+				(SELECT user_version FROM pragma_user_version)`).Scan(&made[i])
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if diff := cmp.Diff(made[0], made[1]); diff != "" || len(made[0]) < 10_000 {
+		t.Errorf("a new file (+) is not what migrations make (-), %d bytes: %s", len(made[0]), diff)
 	}
 }

@@ -3,6 +3,7 @@ package suite
 import (
 	"encoding/json"
 	"slices"
+	"sync"
 
 	"github.com/rehearse-dev/rehearse/internal/base/chat"
 	"github.com/rehearse-dev/rehearse/internal/base/source"
@@ -41,6 +42,9 @@ type testKeys struct {
 	OnDependencyFailure OnDependencyFailure `key:"on_dependency_failure" enum:"skip,run"`
 }
 
+// testKeysPool has keys to be used again: those of a test take more memory than the test.
+var testKeysPool = sync.Pool{New: func() any { return new(testKeys) }}
+
 // test reads one test. Placeholders are filled in first, so that the rest reads plain values.
 func (l *loader) test(n source.Node, s *Suite) *Test {
 	if l.v1 != nil {
@@ -56,8 +60,13 @@ func (l *loader) test(n source.Node, s *Suite) *Test {
 	t.Vars, _ = vars.Any().(map[string]any)
 	n = n.With(l.expandTest(n, vars))
 
-	keys := testKeys{Aggregation: Mean}
-	source.Decode(n.With(without(n.Value, otherAssertionKeys)), &keys)
+	keys := testKeysPool.Get().(*testKeys)
+	defer func() {
+		*keys = testKeys{}
+		testKeysPool.Put(keys)
+	}()
+	keys.Aggregation = Mean
+	source.Decode(n.With(without(n.Value, otherAssertionKeys)), keys)
 	t.ID, t.Conversation, t.Criteria, t.Start = keys.ID, keys.Mode != "", keys.Criteria, keys.State
 	t.Start.History = json.RawMessage(keys.History)
 	t.Aggregation, t.StopOnFailure, t.WindowSize = keys.Aggregation, keys.OnTurnFailure == "stop", keys.WindowSize

@@ -2,6 +2,7 @@ package suite
 
 import (
 	"bufio"
+	"bytes"
 	"errors"
 	"fmt"
 	"iter"
@@ -170,7 +171,7 @@ func readLines(files source.Files, file string) iter.Seq2[source.Value, error] {
 		lines := bufio.NewScanner(f)
 		lines.Buffer(make([]byte, 0, 64<<10), maxLineBytes)
 		for number := 1; lines.Scan(); number++ {
-			if blank(lines.Text()) {
+			if len(bytes.TrimSpace(lines.Bytes())) == 0 {
 				continue
 			}
 			v, err := files.ParseJSON(file, lines.Bytes(), number)
