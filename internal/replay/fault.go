@@ -20,6 +20,7 @@ const (
 	faultTooMany     = "too_many_messages"
 	faultTooMuchText = "too_much_text"
 	faultLatency     = "negative_latency"
+	faultRedelivered = "redelivered"
 )
 
 // faultTexts say what is wrong with a row.
@@ -35,6 +36,7 @@ var faultTexts = map[string]string{
 	faultTooMany:     "the session has too many messages; what follows is left out",
 	faultTooMuchText: "the session has too much text; what this message says is left out",
 	faultLatency:     "the latency is negative; it counts as unknown",
+	faultRedelivered: "the message was delivered before; it counts once",
 }
 
 // FaultText says in words what a kind of fault is.

@@ -42,7 +42,7 @@ func (l Log) sessions(ctx context.Context, faults *replay.Faults) iter.Seq2[*rep
 		replay.Started, replay.Message, replay.Completed, replay.DroppedOff,
 	}}
 	return func(yield func(*replay.Session, error) bool) {
-		for s, err := range replay.Sessions(l.Events.Each(ctx, filter), faults) {
+		for s, err := range replay.Sessions(l.Events.Each(ctx, filter), 0, faults) {
 			if err == nil && (s.FlowID != l.FlowID || s.Mixed() || !l.Days.Has(s.Started)) {
 				continue
 			}

@@ -65,9 +65,13 @@ func (e *Events) Each(ctx context.Context, f replay.Filter) iter.Seq2[replay.Eve
 	return e.from(ctx, f, firstPlace)
 }
 
-// EachAfter yields the events of the sessions that come behind one of an id, like Each; that one need not be there.
-func (e *Events) EachAfter(ctx context.Context, f replay.Filter, session string) iter.Seq2[replay.Event, error] {
-	return e.from(ctx, f, eventPlace{session: plainText(session), micros: latest})
+// EachFrom yields the events of the session of an id and of those that come behind it, like Each; that one need not be
+// there.
+func (e *Events) EachFrom(ctx context.Context, f replay.Filter, session string) iter.Seq2[replay.Event, error] {
+	if session == "" {
+		return e.Each(ctx, f)
+	}
+	return e.from(ctx, f, eventPlace{session: plainText(session), micros: earliest})
 }
 
 func (e *Events) from(ctx context.Context, f replay.Filter, after eventPlace) iter.Seq2[replay.Event, error] {
