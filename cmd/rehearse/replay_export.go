@@ -9,6 +9,7 @@ import (
 
 func newReplayExport(env *Env) *cobra.Command {
 	var address, flow, from, to string
+	var zone dayFlags
 	c := &cobra.Command{
 		Use:   "export",
 		Short: "Write logged events as JSON Lines",
@@ -17,9 +18,9 @@ func newReplayExport(env *Env) *cobra.Command {
   rehearse replay export --flow_id ride_book --start_date 2026-01-01 --end_date 2026-01-31 | gzip > january.jsonl.gz`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			days, err := replay.ReadDays(from, to)
+			days, _, err := zone.days(from, to, "--start_date", "--end_date")
 			if err != nil {
-				return outcome(err)
+				return err
 			}
 			return withLoaded(c.Context(), env, address, func(h *storage.History) error {
 				return replay.WriteJSONL(env.Stdout, h.Each(c.Context(), replay.Filter{
@@ -32,6 +33,7 @@ func newReplayExport(env *Env) *cobra.Command {
 	c.Flags().StringVar(&flow, "flow-id", "", "only this flow")
 	c.Flags().StringVar(&from, "start-date", "", "only from this day on, YYYY-MM-DD")
 	c.Flags().StringVar(&to, "end-date", "", "only up to this day, YYYY-MM-DD")
+	zone.registerZone(c.Flags())
 	underscored(c)
 	return c
 }

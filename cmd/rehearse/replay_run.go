@@ -27,6 +27,7 @@ type replayFlags struct {
 	quiet, detach  bool
 	server         serverFlags
 	rules          gateFlags
+	counted        dayFlags
 }
 
 // gateFlags are the flags of the paired gate, which run and score have in common.
@@ -115,6 +116,7 @@ func (f *replayFlags) register(flags *pflag.FlagSet) {
 	flags.StringVar(&f.Spec.FlowID, "flow-id", "", "flow whose past conversations are replayed")
 	flags.StringVar(&f.Spec.FirstDay, "start-date", "", "first day, YYYY-MM-DD")
 	flags.StringVar(&f.Spec.LastDay, "end-date", "", "last day, YYYY-MM-DD")
+	f.counted.register(flags)
 	flags.IntVar(&f.Spec.SampleSize, "sample-size", 0,
 		"only so many conversations, the same ones every time (default all)")
 	flags.IntVar(&f.Spec.MinTurns, "min-turns", 1, "only conversations with at least so many messages of the user's")
@@ -153,9 +155,10 @@ func (f *replayFlags) register(flags *pflag.FlagSet) {
 
 // check refuses flags that make no sense, wherever the run is held.
 func (f *replayFlags) check() error {
-	if err := errors.Join(textOrJSON(f.format), ci.Check(f.ci), checkSlow(f.Spec.Slow)); err != nil {
+	if err := errors.Join(textOrJSON(f.format), ci.Check(f.ci), checkSlow(f.Spec.Slow), f.counted.check()); err != nil {
 		return err
 	}
+	f.Spec.Timezone, f.Spec.SessionGap = f.counted.timezone, f.counted.gap
 	if f.Spec.Repeats < 1 {
 		return usage("--repeats %d is out of range: use 1 or more", f.Spec.Repeats)
 	}

@@ -46,7 +46,8 @@ func (f *replayFlags) spec(flags *pflag.FlagSet, config string) runspec.Spec {
 	s, rules := &f.Spec, &f.Spec.Rules
 	r := &runspec.Replay{
 		Candidate: s.Candidate, Baseline: s.Baseline, VariantID: s.VariantID, BaselineID: s.BaselineID,
-		FlowID: s.FlowID, StartDate: s.FirstDay, EndDate: s.LastDay, SampleSize: s.SampleSize, MinTurns: &s.MinTurns,
+		FlowID: s.FlowID, StartDate: s.FirstDay, EndDate: s.LastDay, Timezone: s.Timezone,
+		SessionGap: new(runspec.Duration(s.SessionGap)), SampleSize: s.SampleSize, MinTurns: &s.MinTurns,
 		Mode: string(s.Mode), Gate: s.Gate, Require: string(rules.Require), Margin: f.rules.margins,
 		MinSupport: &rules.MinSupport, MinPower: &rules.MinPower, MaxLost: &rules.MaxLost,
 		MinFidelity: &rules.MinFidelity, Cluster: string(rules.Cluster), AA: s.AA, States: string(s.Side),
