@@ -21,7 +21,7 @@ func (f *replayFlags) checkServer(flags *pflag.FlagSet) error {
 	if f.server.url == "" {
 		return withoutServer(flags)
 	}
-	for _, name := range []string{"store", "per-session", "evaluation-run-id"} {
+	for _, name := range []string{"store", "log", "query", "per-session", "evaluation-run-id"} {
 		if flags.Changed(name) {
 			return usage(
 				"--%s is for local runs: leave it out, or --server, whose store has the log and all conversations",

@@ -76,6 +76,6 @@ type Imported struct {
 
 // Lossy is a store of Events that may hold rows which Each cannot yield.
 type Lossy interface {
-	// Unusable counts those rows, and names some of them.
-	Unusable(ctx context.Context, f Filter) (n int, examples []string, err error)
+	// Unusable counts those rows by kind, and names some of them.
+	Unusable(ctx context.Context, f Filter) ([]RowFault, error)
 }

@@ -195,11 +195,16 @@ func (r *Report) Err() error {
 	if len(r.Useless) == 0 {
 		return nil
 	}
+	return source.Invalid(
+		"every row of %s was rejected (%s): name the format with --from, or where the fields stand with --map",
+		strings.Join(r.Useless, ", "), r.Rejects())
+}
+
+// Rejects lists the kinds of rejected rows with their counts.
+func (r *Report) Rejects() string {
 	kinds := make([]string, 0, len(r.RejectedBy))
 	for _, kind := range slices.Sorted(maps.Keys(r.RejectedBy)) {
 		kinds = append(kinds, fmt.Sprintf("%s %d", kind, r.RejectedBy[kind]))
 	}
-	return source.Invalid(
-		"every row of %s was rejected (%s): name the format with --from, or where the fields stand with --map",
-		strings.Join(r.Useless, ", "), strings.Join(kinds, ", "))
+	return strings.Join(kinds, ", ")
 }
