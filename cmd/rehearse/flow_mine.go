@@ -10,7 +10,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/rehearse-dev/rehearse/internal/app/wire/storage"
-	"github.com/rehearse-dev/rehearse/internal/replay"
 	"github.com/rehearse-dev/rehearse/internal/replay/mine"
 	"github.com/rehearse-dev/rehearse/internal/run/runlog"
 )
@@ -19,6 +18,7 @@ import (
 type mineFlags struct {
 	mine.Options
 	store, flow, from, to, examples, out string
+	counted                              dayFlags
 }
 
 func newFlowMine(env *Env) *cobra.Command {
@@ -49,6 +49,7 @@ Exit codes: 0 written, 2 wrong usage or nothing to learn from, 3 the store canno
 		"how many examples an option keeps, the most frequent first; all or 0 keeps every one")
 	flags.IntVar(&f.MinTurns, "min-turns", 1, "only sessions with at least so many messages of the user's")
 	flags.StringVarP(&f.out, "out", "o", "", "file to write (default: standard output)")
+	f.counted.register(flags)
 	underscored(c)
 	return c
 }
@@ -65,12 +66,12 @@ func (f *mineFlags) run(c *cobra.Command, env *Env) error {
 		}
 	}
 	f.Examples, read = mine.ReadExamples(f.examples)
-	days, err := replay.ReadDays(f.from, f.to)
-	if err := cmp.Or(f.Check(), read, err); err != nil {
+	days, _, err := f.counted.days(f.from, f.to, "--start_date", "--end_date")
+	if err := cmp.Or(f.Check(), read, err, f.counted.check()); err != nil {
 		return outcome(err)
 	}
 	return withLoaded(c.Context(), env, f.store, func(h *storage.History) error {
-		learned, err := mine.Log{Events: h, FlowID: f.flow, Days: days}.Learn(c.Context(), f.Options)
+		learned, err := mine.Log{Events: h, FlowID: f.flow, Days: days, SessionGap: f.counted.gap}.Learn(c.Context(), f.Options)
 		if err != nil {
 			return err
 		}

@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/rehearse-dev/rehearse/internal/app/wire"
 	"github.com/rehearse-dev/rehearse/internal/app/wire/storage"
+	"github.com/rehearse-dev/rehearse/internal/replay"
 )
 
 func newReplay(env *Env) *cobra.Command {
@@ -31,6 +33,43 @@ The log of a product is loaded once; variants name flows, prompts and models; a 
 // historyPlaces says where a --store of logged events may be.
 const historyPlaces = "sqlite:PATH or postgres://… (default: that of the nearest rehearse.yaml, " +
 	"else sqlite:.rehearse/rehearse.db)"
+
+// dayFlags are the flags that say how days and sessions are counted.
+type dayFlags struct {
+	timezone string
+	gap      time.Duration
+}
+
+// registerZone registers the time zone of days.
+func (f *dayFlags) registerZone(flags *pflag.FlagSet) {
+	flags.StringVar(&f.timezone, "timezone", "", "time zone of the days, such as Europe/Brussels (default UTC)")
+}
+
+// register registers both flags.
+func (f *dayFlags) register(flags *pflag.FlagSet) {
+	f.registerZone(flags)
+	flags.DurationVar(&f.gap, "session-gap", replay.DefaultSessionGap,
+		"time after an end from which on a session id begins a new session")
+}
+
+// check rejects a gap that would end every session at once.
+func (f *dayFlags) check() error {
+	if f.gap <= 0 {
+		return usage("--session-gap %s is out of range: use a duration above 0, such as 24h", f.gap)
+	}
+	return nil
+}
+
+// days reads the first and the last day of a range, which the flags first and last name.
+func (f *dayFlags) days(from, to, first, last string) (days replay.Days, zone *time.Location, err error) {
+	if zone, err = replay.ReadZone(f.timezone); err == nil {
+		days, err = replay.ReadDays(from, to, zone)
+	}
+	if err != nil {
+		err = usage("%s", strings.NewReplacer("--start_date", first, "--end_date", last).Replace(err.Error()))
+	}
+	return days, zone, err
+}
 
 // history returns the address of the store of logged events: the one that was named, else the one whose sessions
 // `rehearse view` shows.

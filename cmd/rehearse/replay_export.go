@@ -17,6 +17,7 @@ import (
 func newReplayExport(env *Env) *cobra.Command {
 	var address, flow, from, to, run string
 	var regressed bool
+	var zone dayFlags
 	c := &cobra.Command{
 		Use:   "export",
 		Short: "Write logged events, or regressed sessions as tests",
@@ -40,9 +41,9 @@ each session, with the logged messages, the replay's assertions and, for each tu
 					return exportRegressed(c.Context(), env, h, run)
 				})
 			}
-			days, err := replay.ReadDays(from, to)
+			days, _, err := zone.days(from, to, "--start_date", "--end_date")
 			if err != nil {
-				return outcome(err)
+				return err
 			}
 			return withLoaded(c.Context(), env, address, func(h *storage.History) error {
 				return replay.WriteJSONL(env.Stdout, h.Each(c.Context(), replay.Filter{
@@ -57,6 +58,7 @@ each session, with the logged messages, the replay's assertions and, for each tu
 	c.Flags().StringVar(&to, "end-date", "", "only up to this day, YYYY-MM-DD")
 	c.Flags().BoolVar(&regressed, "regressed", false, "write the sessions that regressed in a replay as a suite")
 	c.Flags().StringVar(&run, "run", "", "id of the replay for --regressed (default: the latest finished one)")
+	zone.registerZone(c.Flags())
 	underscored(c)
 	return c
 }

@@ -21,6 +21,7 @@ import (
 type importFlags struct {
 	store, from, flow, date, format, since, until, config string
 	paths                                                 []string
+	counted                                               dayFlags
 }
 
 func newReplayImport(env *Env) *cobra.Command {
@@ -41,7 +42,7 @@ The format is told from the first row, or named with --from:
   otel      OTLP JSON with the GenAI attributes; each outermost span with input and output messages is a turn
 
 --map says where a field stands in the rows, as a column or a dotted path: event_id, event_type, session_id, flow_id, unit_id, timestamp, sender, text,
-reply, state, next_state, turn_number, latency_ms, outcome, data.`,
+reply, state, next_state, turn_number, latency_ms, outcome, data, and message_id, the id of a message at its provider.`,
 		Example: `  rehearse replay import events.jsonl.gz --store sqlite:history.db
   rehearse replay import support.csv --map session_id=ticket --map text=body --flow_id support
   rehearse replay import chats.jsonl --date 2026-01-31 --format json
@@ -72,6 +73,7 @@ reply, state, next_state, turn_number, latency_ms, outcome, data.`,
 	flags.StringVar(&f.since, "since", "", "first day (YYYY-MM-DD) that is read from langfuse:")
 	flags.StringVar(&f.until, "until", "", "last day (YYYY-MM-DD) that is read from langfuse:")
 	flags.StringVar(&f.config, "config", "", "configuration (default: the nearest rehearse.yaml)")
+	f.counted.register(flags)
 	underscored(c)
 	return c
 }
@@ -85,12 +87,14 @@ func (f *importFlags) options() (o importer.Options, err error) {
 	if o.Map, err = importer.ReadMap(f.paths); err != nil {
 		return o, err
 	}
-	if f.date != "" {
-		if o.Date, err = time.Parse(time.DateOnly, f.date); err != nil {
-			return o, usage("--date %q is no day: write YYYY-MM-DD", f.date)
+	zone, err := replay.ReadZone(f.counted.timezone)
+	if err == nil && f.date != "" {
+		if o.Date, err = replay.ReadDay(f.date, zone); err != nil {
+			err = usage("--date %w", err)
 		}
 	}
-	return o, o.Check()
+	o.Gap = f.counted.gap
+	return o, errors.Join(err, f.counted.check(), o.Check())
 }
 
 // remoteTraces stands for Langfuse in place of a file.
@@ -120,10 +124,9 @@ func (f *importFlags) inputs(c *cobra.Command, env *Env, args []string) (inputs 
 
 // traces are those of the Langfuse that the environment names.
 func (f *importFlags) traces(ctx context.Context, env *Env) (in importer.Input, err error) {
-	days, err := replay.ReadDays(f.since, f.until)
+	days, _, err := f.counted.days(f.since, f.until, "--since", "--until")
 	if err != nil {
-		return in,
-			usage("%s", strings.NewReplacer("--start_date", "--since", "--end_date", "--until").Replace(err.Error()))
+		return in, err
 	}
 	s, err := env.open(wire.Options{Config: f.config})
 	if err != nil {

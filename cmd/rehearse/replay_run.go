@@ -5,7 +5,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -25,10 +27,11 @@ import (
 type replayFlags struct {
 	replayrun.Config
 	config, format string
-	ci             string
+	ci, query      string
 	quiet, detach  bool
 	server         serverFlags
 	rules          gateFlags
+	counted        dayFlags
 }
 
 // gateFlags are the flags of the paired gate, which run and score have in common.
@@ -118,6 +121,7 @@ func (f *replayFlags) register(flags *pflag.FlagSet) {
 	flags.StringVar(&f.Spec.FlowID, "flow-id", "", "flow whose past conversations are replayed")
 	flags.StringVar(&f.Spec.FirstDay, "start-date", "", "first day, YYYY-MM-DD")
 	flags.StringVar(&f.Spec.LastDay, "end-date", "", "last day, YYYY-MM-DD")
+	f.counted.register(flags)
 	flags.IntVar(&f.Spec.SampleSize, "sample-size", 0,
 		"only so many conversations, the same ones every time (default all)")
 	flags.IntVar(&f.Spec.MinTurns, "min-turns", 1, "only conversations with at least so many messages of the user's")
@@ -142,6 +146,8 @@ func (f *replayFlags) register(flags *pflag.FlagSet) {
 	flags.StringVar(&f.config, "config", "", "configuration file with models (default: the nearest rehearse.yaml)")
 	flags.StringVar(&f.Store, "store", "", "where events, variants and results are kept: "+historyPlaces)
 	flags.StringVar(&f.Assert, "assert", "", "file of assertions that every conversation must meet")
+	flags.StringVar(&f.Log, "log", "", "read the log from this PostgreSQL database, and change nothing there")
+	flags.StringVar(&f.query, "query", "", "file with the SQL query of the rows of --log (default: all of exp.events)")
 	flags.IntVar(&f.Spec.Repeats, "repeats", 1, "how often each conversation is replayed in each lane")
 	flags.IntVarP(&f.Spec.Workers, "workers", "w", replayrun.DefaultWorkers, "conversations at once")
 	flags.DurationVar(&f.Spec.TurnTimeout, "turn-timeout", replayrun.DefaultTurnTimeout, "longest wait for one answer")
@@ -157,14 +163,37 @@ func (f *replayFlags) register(flags *pflag.FlagSet) {
 
 // check refuses flags that make no sense, wherever the run is held.
 func (f *replayFlags) check() error {
-	if err := errors.Join(textOrJSON(f.format), ci.Check(f.ci), checkSlow(f.Spec.Slow)); err != nil {
+	if err := errors.Join(textOrJSON(f.format), ci.Check(f.ci), checkSlow(f.Spec.Slow), f.counted.check()); err != nil {
 		return err
 	}
+	if err := f.readQuery(); err != nil {
+		return err
+	}
+	f.Spec.Timezone, f.Spec.SessionGap = f.counted.timezone, f.counted.gap
 	if f.Spec.Repeats < 1 {
 		return usage("--repeats %d is out of range: use 1 or more", f.Spec.Repeats)
 	}
 	if err := f.Spec.Rules.SetMargins(f.rules.margins); err != nil {
 		return err
+	}
+	return nil
+}
+
+// readQuery reads the query of the log.
+func (f *replayFlags) readQuery() error {
+	if f.query == "" {
+		return nil
+	}
+	if f.Log == "" {
+		return usage("--query is for --log: name the database of the log")
+	}
+	sql, err := os.ReadFile(f.query)
+	f.Query = strings.TrimSpace(strings.TrimPrefix(string(sql), "\ufeff"))
+	if err == nil && f.Query == "" {
+		err = errors.New("the file is empty")
+	}
+	if err != nil {
+		return usage("cannot read --query: %w", err)
 	}
 	return nil
 }

@@ -19,6 +19,7 @@ type scoreFlags struct {
 	replay.ScoreOptions
 	store, format, perSession, looks string
 	rules                            gateFlags
+	counted                          dayFlags
 }
 
 func newReplayScore(env *Env) *cobra.Command {
@@ -56,6 +57,7 @@ Exit codes: 0 scored, 2 wrong usage or invalid replays, 3 the store cannot be re
 	flags.StringVar((*string)(&f.Side), "states", string(replay.After),
 		"states of the log that count: after or before each message of the user's")
 	registerSlow(flags, &f.Slow)
+	f.counted.register(flags)
 	f.Rules = replay.DefaultRules()
 	f.rules.register(flags, &f.Rules)
 	flags.StringVar(&f.looks, "looks", "",
@@ -67,8 +69,13 @@ Exit codes: 0 scored, 2 wrong usage or invalid replays, 3 the store cannot be re
 }
 
 func (f *scoreFlags) run(ctx context.Context, env *Env, file string) error {
-	if err := errors.Join(textOrJSON(f.format), checkSlow(f.Slow)); err != nil {
+	if err := errors.Join(textOrJSON(f.format), checkSlow(f.Slow), f.counted.check()); err != nil {
 		return err
+	}
+	var zone error
+	f.SessionGap = f.counted.gap
+	if f.Zone, zone = replay.ReadZone(f.counted.timezone); zone != nil {
+		return outcome(zone)
 	}
 	if f.looks != "" && f.looks != "day" {
 		return usage("--looks %q: use day", f.looks)

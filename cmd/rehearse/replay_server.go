@@ -21,7 +21,7 @@ func (f *replayFlags) checkServer(flags *pflag.FlagSet) error {
 	if f.server.url == "" {
 		return withoutServer(flags)
 	}
-	for _, name := range []string{"store", "per-session", "evaluation-run-id"} {
+	for _, name := range []string{"store", "log", "query", "per-session", "evaluation-run-id"} {
 		if flags.Changed(name) {
 			return usage(
 				"--%s is for local runs: leave it out, or --server, whose store has the log and all conversations",
@@ -46,7 +46,8 @@ func (f *replayFlags) spec(flags *pflag.FlagSet, config string) runspec.Spec {
 	s, rules := &f.Spec, &f.Spec.Rules
 	r := &runspec.Replay{
 		Candidate: s.Candidate, Baseline: s.Baseline, VariantID: s.VariantID, BaselineID: s.BaselineID,
-		FlowID: s.FlowID, StartDate: s.FirstDay, EndDate: s.LastDay, SampleSize: s.SampleSize, MinTurns: &s.MinTurns,
+		FlowID: s.FlowID, StartDate: s.FirstDay, EndDate: s.LastDay, Timezone: s.Timezone,
+		SessionGap: new(runspec.Duration(s.SessionGap)), SampleSize: s.SampleSize, MinTurns: &s.MinTurns,
 		Mode: string(s.Mode), Gate: s.Gate, Require: string(rules.Require), Margin: f.rules.margins,
 		MinSupport: &rules.MinSupport, MinPower: &rules.MinPower, MaxLost: &rules.MaxLost,
 		MinFidelity: &rules.MinFidelity, Cluster: string(rules.Cluster), AA: s.AA, States: string(s.Side),

@@ -26,6 +26,7 @@ type watchFlags struct {
 	// shown is true when the looks that there are are only shown.
 	shown   bool
 	margins []string
+	counted dayFlags
 }
 
 func newReplayWatch(env *Env) *cobra.Command {
@@ -58,7 +59,7 @@ there was nothing to compare in all looks, or the candidate does not report a me
 		"agent to watch: variant:ID, or target:NAME with a target of rehearse.yaml")
 	flags.StringVar(&f.Spec.Baseline, "baseline", "", "agent to compare it with, likewise")
 	flags.StringVar(&f.Spec.FlowID, "flow-id", "", "flow whose conversations are replayed")
-	flags.StringVar(&f.since, "since", "", "day on which the first period begins, YYYY-MM-DD in UTC")
+	flags.StringVar(&f.since, "since", "", "day on which the first period begins, YYYY-MM-DD")
 	flags.StringVar(&f.until, "until", "", "day with whose end the last look is taken (default: the watch has no end)")
 	flags.DurationVar(&f.Watching.Every, "every", 24*time.Hour, "length of a period")
 	flags.StringSliceVar(&f.Watching.Metrics, "metrics", replay.DefaultWatched(), "what is compared")
@@ -73,6 +74,7 @@ there was nothing to compare in all looks, or the candidate does not report a me
 	flags.StringVar((*string)(&f.Spec.Side), "states", string(replay.After),
 		"states of the log that count: after or before each message of the user's")
 	registerSlow(flags, &f.Spec.Slow)
+	f.counted.register(flags)
 	flags.StringArrayVar(&f.margins, "margin", nil, "loss that does not matter, METRIC=VALUE (repeatable)")
 	flags.StringVar(&f.Spec.User, "user", "",
 		"model of the simulated user (default: what the user said when asked the same)")
@@ -96,7 +98,7 @@ func (f *watchFlags) run(ctx context.Context, env *Env) error {
 	if f.shown {
 		return f.look(ctx, env)
 	}
-	if err := checkSlow(f.Spec.Slow); err != nil {
+	if err := errors.Join(checkSlow(f.Spec.Slow), f.counted.check()); err != nil {
 		return err
 	}
 	if err := f.period(); err != nil {
@@ -186,12 +188,10 @@ func (f *watchFlags) look(ctx context.Context, env *Env) error {
 
 // period reads the days of the watch.
 func (f *watchFlags) period() error {
-	days, err := replay.ReadDays(f.since, f.until)
-	if err != nil {
-		return usage("%s", strings.NewReplacer("--start_date", "--since", "--end_date", "--until").Replace(err.Error()))
-	}
+	days, _, err := f.counted.days(f.since, f.until, "--since", "--until")
 	f.Watching.Since, f.Watching.Until = days.From, days.To
-	return nil
+	f.Spec.Timezone, f.Spec.SessionGap = f.counted.timezone, f.counted.gap
+	return err
 }
 
 // hear prints looks as they are taken, and what goes wrong.

@@ -20,6 +20,10 @@ type Choice struct {
 	From, To time.Time
 	// MinTurns is the least number of the user's messages.
 	MinTurns int
+	// Gap is that of Sessions.
+	Gap time.Duration
+	// Zone is that of the times of the sessions, which decide the days on which they began; nil is UTC.
+	Zone *time.Location
 
 	// byEnd takes a session into the range in which its last event lies, wherever it began. What known knows is passed
 	// over, uncounted; nil knows nothing.
@@ -60,13 +64,16 @@ func (c Choice) filter() Filter {
 func (c Choice) sessions(events iter.Seq2[Event, error], table *LogToFigures,
 	faults *Faults) iter.Seq2[*Session, error] {
 	return func(yield func(*Session, error) bool) {
-		for s, err := range bySession(events, c.From, c.To) {
+		for s, err := range bySession(events, c.Gap, c.From, c.To) {
 			if err != nil {
 				yield(nil, err)
 				return
 			}
 			if !s.inside || c.known != nil && c.known(s.ID) {
 				continue
+			}
+			if c.Zone != nil {
+				s.Started, s.Ended = s.Started.In(c.Zone), s.Ended.In(c.Zone)
 			}
 			table.Read++
 			faults.add(&s.faults)
@@ -138,6 +145,9 @@ func (e *NothingError) Unwrap() error { return ErrNoSessions }
 
 // chosen yields the sessions that the run is to replay, but for the sample.
 func (e *Evaluation) chosen(ctx context.Context, table *LogToFigures, faults *Faults) iter.Seq2[*Session, error] {
-	c := Choice{FlowID: e.Head.Run.FlowID, From: e.From, To: e.To, MinTurns: e.MinTurns, byEnd: e.byEnd, known: e.known}
+	c := Choice{
+		FlowID: e.Head.Run.FlowID, From: e.From, To: e.To, MinTurns: e.MinTurns, Gap: e.SessionGap,
+		Zone: e.From.Location(), byEnd: e.byEnd, known: e.known,
+	}
 	return c.sessions(resumingIterator(ctx, e.Events, c.filter()), table, faults)
 }

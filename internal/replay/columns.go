@@ -30,10 +30,14 @@ type Clusters struct {
 	Largest  int        `json:"largest"`
 }
 
-// clusterOf returns the cluster of a session. Users and sessions of the same name are no cluster.
+// clusterOf returns the cluster of a session. Users and sessions of the same name are no cluster; sessions of the same
+// id in the log are of one user.
 func (c Clustering) clusterOf(s *played) string {
-	if c == BySession || s.unit == "" {
+	switch {
+	case c == BySession:
 		return "session/" + s.id
+	case s.unit == "":
+		return "session/" + LoggedID(s.id)
 	}
 	return "unit/" + s.unit
 }

@@ -47,11 +47,11 @@ func erase(text *string) {
 	}
 }
 
-// EraseSession takes the words of a session out of a report, as WithoutWords takes them out of its outcome. It reports
+// EraseSession takes the words of the sessions of an id in the log out of a report, as WithoutWords takes them out of its outcome. It reports
 // whether there were any.
 func (r *Report) EraseSession(session string) (there bool) {
 	for i := range r.Sessions {
-		if r.Sessions[i].SessionID == session {
+		if LoggedID(r.Sessions[i].SessionID) == session {
 			r.Sessions[i].eraseWords()
 			there = true
 		}

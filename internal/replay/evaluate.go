@@ -16,8 +16,10 @@ type Evaluation struct {
 	Events Events
 	// Runs keeps the run and its sessions as they are finished; nil keeps nothing.
 	Runs Runs
-	// From and To bound the events, To being excluded.
+	// From and To bound the events, To being excluded. Days are those of From's time zone.
 	From, To time.Time
+	// SessionGap is that of Sessions.
+	SessionGap time.Duration
 	// MinTurns is the least number of the user's messages. SampleSize is how many sessions are drawn; 0 means all.
 	MinTurns, SampleSize int
 	Measuring            Measuring

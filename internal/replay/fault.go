@@ -3,6 +3,7 @@ package replay
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"maps"
 	"slices"
 )
@@ -20,6 +21,8 @@ const (
 	faultTooMany     = "too_many_messages"
 	faultTooMuchText = "too_much_text"
 	faultLatency     = "negative_latency"
+	faultRedelivered = "redelivered"
+	faultConflict    = "conflicting_event_id"
 )
 
 // faultTexts say what is wrong with a row.
@@ -35,6 +38,8 @@ var faultTexts = map[string]string{
 	faultTooMany:     "the session has too many messages; what follows is left out",
 	faultTooMuchText: "the session has too much text; what this message says is left out",
 	faultLatency:     "the latency is negative; it counts as unknown",
+	faultConflict:    "the row has the event_id of another row and other content; it is left out",
+	faultRedelivered: "the message was delivered before; it counts once",
 }
 
 // FaultText says in words what a kind of fault is.
@@ -93,15 +98,35 @@ func (f *Faults) Notes() []Note {
 	return notes
 }
 
+// Reject counts a row that is no event.
+func (f *Faults) Reject(r Reject) {
+	kind := faultPayload
+	switch r.Kind {
+	case NoSession, NoTime, BadTime:
+		kind = faultNoPlace
+	}
+	f.note(kind, 1, fmt.Sprintf("row %d", r.Line))
+}
+
+// Conflict counts rows with the event_id of another row, of which some are named.
+func (f *Faults) Conflict(n int, ids []string) {
+	if n > 0 {
+		f.note(faultConflict, n, ids...)
+	}
+}
+
+// NoPlace is the fault of rows that belong to no session or have no time.
+func NoPlace(n int, ids []string) RowFault { return RowFault{faultNoPlace, n, ids} }
+
 // countUnusable counts the rows of a store that belong to no session.
 func (f *Faults) countUnusable(ctx context.Context, events Events, filter Filter) error {
 	lossy, ok := events.(Lossy)
 	if !ok {
 		return nil
 	}
-	n, examples, err := lossy.Unusable(ctx, filter)
-	if n > 0 {
-		f.note(faultNoPlace, n, examples...)
+	faults, err := lossy.Unusable(ctx, filter)
+	for _, of := range faults {
+		f.note(of.Kind, of.Count, of.Examples...)
 	}
 	return err
 }

@@ -3,6 +3,7 @@ package replay
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"encoding/csv"
 	"encoding/json"
 	"errors"
@@ -131,7 +132,9 @@ func ParseEvent(line []byte) (Event, error) {
 	}
 	var row struct {
 		Event
-		Time json.RawMessage `json:"timestamp"`
+		ID     identifier      `json:"event_id"`
+		UnitID identifier      `json:"unit_id"`
+		Time   json.RawMessage `json:"timestamp"`
 	}
 	if err := json.Unmarshal(line, &row); err != nil {
 		if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
@@ -145,6 +148,7 @@ func ParseEvent(line []byte) (Event, error) {
 		return Event{}, BadRow(NotJSON, "it is not the JSON of an event: %s", err)
 	}
 	e := row.Event
+	e.ID, e.UnitID = string(row.ID), string(row.UnitID)
 	stamp, err := parseTime(row.Time)
 	if err != nil {
 		return Event{}, err
@@ -153,16 +157,37 @@ func ParseEvent(line []byte) (Event, error) {
 	return e, e.Complete()
 }
 
-// Complete checks what every event needs, and reads its session and flow from the context. Its error is a RowError.
+// identifier is a text, or a number as databases count rows.
+type identifier string
+
+// UnmarshalJSON reads an id.
+func (i *identifier) UnmarshalJSON(data []byte) error {
+	var number json.Number
+	if len(data) > 0 && data[0] != '"' && json.Unmarshal(data, &number) == nil {
+		*i = identifier(number)
+		return nil
+	}
+	return json.Unmarshal(data, (*string)(i))
+}
+
+// Complete checks what every event needs, and reads its session and flow from the context. Its error is a RowError. An
+// object in a text is that object, and the sender of a message that is neither the user nor the bot becomes RoleOther.
 func (e *Event) Complete() error {
 	for _, part := range []*json.RawMessage{&e.Experiments, &e.Context, &e.Metrics, &e.Payload} {
-		if text := bytes.TrimSpace(*part); len(text) == 0 || string(text) == "null" {
+		text := bytes.TrimSpace(*part)
+		if len(text) == 0 || string(text) == "null" {
 			*part = nil
+			continue
+		}
+		var inside string
+		if text[0] == '"' && json.Unmarshal(text, &inside) == nil && json.Valid([]byte(inside)) &&
+			strings.HasPrefix(strings.TrimSpace(inside), "{") {
+			*part = json.RawMessage(inside)
 		}
 	}
 	var context struct {
-		SessionID *string `json:"session_id"`
-		FlowID    *string `json:"flow_id"`
+		SessionID identifier `json:"session_id"`
+		FlowID    identifier `json:"flow_id"`
 	}
 	if err := json.Unmarshal(orNull(e.Context), &context); err != nil {
 		return BadRow(BadField, "its context cannot be read: %s", err)
@@ -172,17 +197,33 @@ func (e *Event) Complete() error {
 		return BadRow(NoEventID, "it has no event_id")
 	case e.Type == "":
 		return BadRow(NoEventType, "it has no event_type")
-	case context.SessionID == nil || *context.SessionID == "":
+	case context.SessionID == "":
 		return BadRow(NoSession, "its context has no session_id")
 	}
-	e.SessionID = *context.SessionID
-	if context.FlowID != nil {
-		e.FlowID = *context.FlowID
-	}
+	e.SessionID, e.FlowID = string(context.SessionID), string(context.FlowID)
 	if max(len(e.ID), len(e.SessionID), len(e.FlowID)) > MaxName {
 		return BadRow(TooLong, "its event_id, session_id or flow_id is longer than %d bytes", MaxName)
 	}
+	e.nameSender()
 	return nil
+}
+
+// nameSender makes RoleOther of the sender of a message that has another role. The name stays as the payload's role.
+func (e *Event) nameSender() {
+	var of struct{ Sender, Role string }
+	if e.Type != Message || json.Unmarshal(orNull(e.Payload), &of) != nil {
+		return
+	}
+	name := cmp.Or(of.Sender, of.Role)
+	var payload map[string]json.RawMessage
+	if name == "" || of.Sender == RoleOther || RoleOf(name) != RoleOther || json.Unmarshal(e.Payload, &payload) != nil {
+		return
+	}
+	if payload["sender"] != nil && of.Role == "" {
+		payload["role"] = payload["sender"]
+	}
+	payload["sender"] = json.RawMessage(`"` + RoleOther + `"`)
+	e.Payload, _ = json.Marshal(payload) // of what was JSON it cannot fail
 }
 
 func orNull(data json.RawMessage) json.RawMessage {

@@ -36,7 +36,7 @@ func TestReadJSONL(t *testing.T) {
 		`{"event_id":"e","context":{"session_id":"s"},"timestamp":"2026-01-31T12:00:00Z"}`,
 		`{"event_id":"e","event_type":"x","context":{},"timestamp":"2026-01-31T12:00:00Z"}`,
 		`{"event_id":"e","event_type":"x","context":null,"timestamp":"2026-01-31T12:00:00Z"}`,
-		`{"event_id":"e","event_type":"x","context":{"session_id":7},"timestamp":"2026-01-31T12:00:00Z"}`,
+		`{"event_id":"e","event_type":"x","context":{"session_id":{}},"timestamp":"2026-01-31T12:00:00Z"}`,
 		fmt.Sprintf(whole, "e", "yesterday"),
 		`{"event_id":"e","event_type":"x","context":{"session_id":"s"}}`,
 		strings.Repeat("x", 17<<20),
@@ -123,7 +123,7 @@ func TestSessions(t *testing.T) {
 	var faults replay.Faults
 	var got []string
 	for s, err := range replay.Sessions(replay.ReadJSONL(strings.NewReader(rows), func(r replay.Reject) { t.Error(r) }),
-		&faults) {
+		0, &faults) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -154,7 +154,7 @@ func TestClockGoesBack(t *testing.T) {
 		var faults replay.Faults
 		for _, err := range replay.Sessions(replay.ReadJSONL(strings.NewReader(rows.String()), func(r replay.Reject) {
 			t.Error(r)
-		}), &faults) {
+		}), 0, &faults) {
 			if err != nil {
 				t.Fatal(err)
 			}

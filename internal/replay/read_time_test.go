@@ -70,7 +70,7 @@ func TestSpeakers(t *testing.T) {
 			payload)
 		var faults replay.Faults
 		got := ""
-		for s, err := range replay.Sessions(replay.ReadJSONL(strings.NewReader(log), nil), &faults) {
+		for s, err := range replay.Sessions(replay.ReadJSONL(strings.NewReader(log), nil), 0, &faults) {
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/rehearse-dev/rehearse/internal/base/source"
 )
@@ -15,6 +16,9 @@ type ScoreOptions struct {
 	FlowID string
 	// MinTurns is the least number of the user's messages.
 	MinTurns int
+	// SessionGap and Zone are as in Choice.
+	SessionGap time.Duration
+	Zone       *time.Location
 	Measuring
 	// Rules are those of the paired comparison.
 	Rules Rules
@@ -110,7 +114,7 @@ func ScoreAll(ctx context.Context, events Events, replays []Played, o ScoreOptio
 		return nil, err
 	}
 	var missing []*Pair
-	choice := Choice{FlowID: o.FlowID}
+	choice := Choice{FlowID: o.FlowID, Gap: o.SessionGap, Zone: o.Zone}
 	for s, err := range choice.sessions(events.Each(ctx, choice.filter()), &LogToFigures{}, &out.Faults) {
 		if err != nil {
 			return nil, err

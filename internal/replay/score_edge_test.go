@@ -106,7 +106,7 @@ func TestUnreadablePayload(t *testing.T) {
 {"event_id":"2","event_type":"flow_completed","context":{"session_id":"s"},"payload":{"data_collected":[]},"timestamp":"2026-01-01T00:01:00Z"}`
 	var faults replay.Faults
 	for s, err := range replay.Sessions(replay.ReadJSONL(strings.NewReader(log), func(r replay.Reject) { t.Error(r) }),
-		&faults) {
+		0, &faults) {
 		if err != nil || !s.Completed || s.Turns() != 1 || s.States(replay.After)[0] != "b" {
 			t.Errorf("%+v, %v", s, err)
 		}

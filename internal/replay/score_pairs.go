@@ -82,7 +82,7 @@ func missingPair(s *Session, replays []*Played) *Pair {
 func (f *FlowScore) addPairs(began time.Time, looks bool, pairs ...*Pair) {
 	f.tally.Add(pairs...)
 	if looks {
-		f.addDay(began.UTC().Format(time.DateOnly), pairs)
+		f.addDay(began.Format(time.DateOnly), pairs)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 
 // Session is a logged conversation.
 type Session struct {
+	// ID is the id in the log, and of a later session of the same id also when it began (LoggedID).
 	ID, FlowID string
 	// UnitID names the user: the unit of the first event that has one.
 	UnitID   string
@@ -18,6 +19,9 @@ type Session struct {
 	Data    map[string]any
 	Started time.Time
 	Ended   time.Time
+
+	end     time.Time // that of the last row that says how it ended
+	earlier []string  // the flows of the session before it of the same id, which count where its events name none
 
 	final  string   // the state in which it ended, as the row of its end says
 	turn   int      // the highest turn number so far

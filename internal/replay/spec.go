@@ -24,8 +24,11 @@ type Spec struct {
 	Candidate, Baseline string
 	// AA replays the baseline against itself, to show the noise.
 	AA bool
-	// FlowID, FirstDay and LastDay choose the sessions. Days are YYYY-MM-DD in UTC.
+	// FlowID, FirstDay and LastDay choose the sessions. Days are YYYY-MM-DD in Timezone, whose zero value is UTC.
 	FlowID, FirstDay, LastDay string
+	Timezone                  string
+	// SessionGap is that of Sessions.
+	SessionGap time.Duration
 	// MinTurns is the least number of the user's messages. SampleSize is how many sessions are drawn; 0 means all.
 	SampleSize, MinTurns int
 	Mode                 Mode
@@ -80,6 +83,8 @@ func (s *Spec) Check() error {
 		return source.Invalid("unknown --mode %q: use recorded, forced or simulated", s.Mode)
 	case !slices.Contains(Gates, s.Gate):
 		return source.Invalid("unknown --gate %q: use %s", s.Gate, strings.Join(Gates, " or "))
+	case s.SessionGap < 0:
+		return source.Invalid("--session-gap %s is negative: use a duration such as 24h", s.SessionGap)
 	case s.SampleSize < 0 || s.MinTurns < 0 || s.TurnTimeout < 0:
 		return source.Invalid("--sample_size, --min_turns and --turn_timeout cannot be negative")
 	case s.Workers < 1 || s.Workers > maxWorkers:
@@ -101,7 +106,13 @@ func (s *Spec) Check() error {
 }
 
 // Days returns the days of the sessions.
-func (s *Spec) Days() (Days, error) { return ReadDays(s.FirstDay, s.LastDay) }
+func (s *Spec) Days() (Days, error) {
+	zone, err := ReadZone(s.Timezone)
+	if err != nil {
+		return Days{}, err
+	}
+	return ReadDays(s.FirstDay, s.LastDay, zone)
+}
 
 // Evaluation returns the evaluation that the spec asks for. The baseline is nil where the candidate is compared with
 // the log alone. User is the simulated user; nil means Recalled. The caller sets Events, Runs and the clocks. A run
@@ -124,6 +135,12 @@ func (s *Spec) Evaluation(candidate, baseline *Opened, user User) (*Evaluation, 
 		"sample_size": s.SampleSize, "min_turns": s.MinTurns, "states": s.Side, "user": s.User, "seed": Seed,
 		"slow": cmp.Or(s.Slow, DefaultSlow).String(),
 	}
+	if s.Timezone != "" {
+		settings["timezone"] = s.Timezone
+	}
+	if gap := cmp.Or(s.SessionGap, DefaultSessionGap); gap != DefaultSessionGap {
+		settings["session_gap"] = gap.String()
+	}
 	if s.Repeats > 1 {
 		settings["repeats"] = s.Repeats
 	}
@@ -145,7 +162,7 @@ func (s *Spec) Evaluation(candidate, baseline *Opened, user User) (*Evaluation, 
 		Mode:           s.Mode, Gate: s.Gate, Settings: encoded,
 	}
 	return &Evaluation{
-		From: days.From, To: days.To, MinTurns: s.MinTurns, SampleSize: s.SampleSize,
+		From: days.From, To: days.To, SessionGap: s.SessionGap, MinTurns: s.MinTurns, SampleSize: s.SampleSize,
 		Measuring: Measuring{Side: s.Side, Slow: s.Slow},
 		Replayer:  player, Workers: s.Workers, Head: head, Rules: rules,
 	}, nil
@@ -165,7 +182,8 @@ func (s *Spec) Nothing(ctx context.Context, events Events, store string, table L
 		return err
 	case !first.IsZero() && (last.Before(days.From) || !first.Before(days.To)):
 		return source.Invalid("there is no conversation of flow %q %s: those in the store are from %s to %s%s",
-			s.FlowID, days, first.Format(time.DateOnly), last.Format(time.DateOnly), rest)
+			s.FlowID, days, first.In(days.From.Location()).Format(time.DateOnly),
+			last.In(days.From.Location()).Format(time.DateOnly), rest)
 	case !first.IsZero() && table.BelowMinTurns > 0:
 		return source.Invalid(
 			"no conversation of flow %q %s has %s of the user's: lower --min_turns, or take other days%s",

@@ -58,7 +58,7 @@ func TestSpecCheck(t *testing.T) {
 }
 
 func TestDays(t *testing.T) {
-	d, err := replay.ReadDays("2026-01-31", "2026-02-01")
+	d, err := replay.ReadDays("2026-01-31", "2026-02-01", time.UTC)
 	if err != nil || d.String() != "from 2026-01-31 to 2026-02-01" {
 		t.Fatalf("%q, %v", d, err)
 	}
@@ -70,7 +70,7 @@ func TestDays(t *testing.T) {
 			t.Errorf("%s: %t, want %t", at, !want, want)
 		}
 	}
-	open, err := replay.ReadDays("", "")
+	open, err := replay.ReadDays("", "", time.UTC)
 	if err != nil || open.String() != "" || !open.Has(time.Now()) {
 		t.Errorf("no bound: %q, %v", open, err)
 	}

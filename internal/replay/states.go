@@ -59,6 +59,9 @@ func (p *payload) states(current string) rowStates {
 // readStates sets the states around each message of a whole session. It is the only place that decides where a log has
 // the state after a turn.
 func (s *Session) readStates() *Session {
+	if len(s.flows) == 0 && len(s.earlier) > 0 {
+		s.flows, s.FlowID = s.earlier, s.earlier[0]
+	}
 	users := s.places()
 	state := ""
 	transitions := slices.ContainsFunc(s.Messages, func(m LoggedMessage) bool { return m.logged.next != "" })

@@ -110,7 +110,7 @@ func (t *Tally) Add(pairs ...*Pair) {
 func playedOf(pair *Pair) played {
 	of := played{
 		id: pair.SessionID, unit: pair.UnitID, flow: pair.FlowID, outcome: pair.Outcome,
-		day: pair.Started.UTC().Format(time.DateOnly),
+		day: pair.Started.Format(time.DateOnly),
 	}
 	if observed := pair.Variation(Observed); observed != nil {
 		of.turns = len(observed.Turns)

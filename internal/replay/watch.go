@@ -18,7 +18,7 @@ import (
 type Watching struct {
 	// Name is the watch's in its store.
 	Name string
-	// Since is when the first period begins, Every how long each lasts. Until is when the last one ends; zero means
+	// Since is when the first period begins, Every how long each lasts: whole days are days of Since's time zone. Until is when the last one ends; zero means
 	// that there is no last one.
 	Since, Until time.Time
 	Every        time.Duration
@@ -102,20 +102,26 @@ func (w *Watching) Check() error {
 
 // End returns when the period of a look ends, counted from 0, and whether the watch has that look.
 func (w *Watching) End(look int) (end time.Time, ok bool) {
-	end = w.Since.Add(time.Duration(look+1) * w.Every)
+	after := func(looks int) time.Time {
+		if w.Every%(24*time.Hour) == 0 {
+			return beginningOf(w.Since.AddDate(0, 0, looks*int(w.Every/(24*time.Hour))), w.Since.Location())
+		}
+		return w.Since.Add(time.Duration(looks) * w.Every)
+	}
+	end = after(look + 1)
 	if w.Until.IsZero() {
 		return end, look < maxLooks
 	}
 	if end.After(w.Until) { // the last period may be short
-		return w.Until, look < maxLooks && end.Add(-w.Every).Before(w.Until)
+		return w.Until, look < maxLooks && after(look).Before(w.Until)
 	}
 	return end, look < maxLooks
 }
 
 // day names the end of a period: its last day, or the moment where it does not end with a day.
 func day(end time.Time) string {
-	if end.Equal(end.Truncate(24 * time.Hour)) {
-		return end.Add(-time.Microsecond).UTC().Format(time.DateOnly)
+	if end.Equal(beginningOf(end, end.Location())) {
+		return end.Add(-time.Microsecond).Format(time.DateOnly)
 	}
 	return end.UTC().Format(time.RFC3339)
 }

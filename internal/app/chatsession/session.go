@@ -26,13 +26,13 @@ func OfSession(s *replay.Session) (turns []Turn) {
 
 // Events are where sessions are logged.
 type Events interface {
-	EachAfter(ctx context.Context, f replay.Filter, session string) iter.Seq2[replay.Event, error]
+	EachFrom(ctx context.Context, f replay.Filter, session string) iter.Seq2[replay.Event, error]
 }
 
 // Chosen returns the logged sessions with some ids as a suite of the name, in the order of the ids; mask hides secrets.
 func Chosen(ctx context.Context, log Events, name string, ids []string, mask func(string) string) ([]byte, error) {
 	found := make([]Message, len(ids))
-	for s, err := range replay.Sessions(log.EachAfter(ctx, replay.Filter{}, ""), &replay.Faults{}) {
+	for s, err := range replay.Sessions(log.EachFrom(ctx, replay.Filter{}, ""), 0, &replay.Faults{}) {
 		if err != nil {
 			return nil, err
 		}

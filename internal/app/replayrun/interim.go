@@ -114,7 +114,7 @@ func (w *replayWatcher) look(ctx context.Context, end time.Time) error {
 		return err
 	}
 	config := w.Config
-	config.Spec.LastDay = end.Add(-time.Microsecond).UTC().Format(time.DateOnly)
+	config.Spec.LastDay = end.Add(-time.Microsecond).Format(time.DateOnly)
 	config.Spec.RunID = w.runID(before)
 	r, some, err := w.open(ctx, config, end)
 	if err == nil && some {
@@ -202,7 +202,8 @@ func (w *replayWatcher) spec(r *Run, end time.Time) runspec.Spec {
 		Limits: runspec.Limits{Workers: w.Limit},
 		Replay: &runspec.Replay{
 			VariantID: c.Spec.VariantID, BaselineID: c.Spec.BaselineID, FlowID: c.Spec.FlowID,
-			StartDate: c.Spec.FirstDay, EndDate: c.Spec.LastDay, MinTurns: &c.Spec.MinTurns, Mode: string(c.Spec.Mode),
+			StartDate: c.Spec.FirstDay, EndDate: c.Spec.LastDay, Timezone: c.Spec.Timezone,
+			SessionGap: new(runspec.Duration(c.Spec.SessionGap)), MinTurns: &c.Spec.MinTurns, Mode: string(c.Spec.Mode),
 			Gate: c.Spec.Gate, States: string(c.Spec.Side), User: c.Spec.User, Cluster: string(w.Watching.Cluster),
 			Flows: c.Flows, Prompts: c.Prompts, TurnTimeout: new(runspec.Duration(c.Spec.TurnTimeout)),
 			Slow: new(runspec.Duration(c.Spec.Slow)),

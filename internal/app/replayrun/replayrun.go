@@ -10,6 +10,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -30,6 +31,9 @@ type Config struct {
 	Spec  replay.Spec
 	// Store is the address of the log, of the variants and of the results.
 	Store string
+	// Log is the address of a database that has the log, which is only read; empty takes that of the store. Query finds
+	// its rows.
+	Log, Query string
 	// Flows is the folder, or the file, of the flows that variants name, among the files of the setup. Prompts is the
 	// folder of their prompts on the disk.
 	Flows, Prompts string
@@ -61,6 +65,7 @@ type Run struct {
 
 	config     Config
 	history    *storage.History
+	log        *storage.Log // nil where the history has the log
 	noting     *RecordingVariants
 	evaluation *replay.Evaluation
 	// former is the row of the run that goes on; nil for a new one.
@@ -79,14 +84,22 @@ func Open(ctx context.Context, c Config) (*Run, error) {
 	if err := c.Spec.Check(); err != nil {
 		return nil, err
 	}
-	h, err := storage.FindHistory(ctx, c.Store)
+	log, err := openLog(ctx, &c)
 	if err != nil {
 		return nil, err
 	}
-	r := &Run{config: c, history: h, noting: NewRecordingVariants(h.Variants)}
+	find := storage.FindHistory
+	if log != nil {
+		find = storage.OpenHistory
+	}
+	h, err := find(ctx, c.Store)
+	if err != nil {
+		return nil, errors.Join(err, log.Close())
+	}
+	r := &Run{config: c, history: h, log: log, noting: NewRecordingVariants(h.Variants)}
 	r.config.Variants = r.noting
 	if err := r.open(ctx); err != nil {
-		return nil, errors.Join(err, h.Close())
+		return nil, errors.Join(err, r.Close())
 	}
 	return r, nil
 }
@@ -103,10 +116,10 @@ func (r *Run) Variations() []string {
 	return []string{run.VariantID, run.BaselineID}
 }
 
-// Close closes the store.
+// Close closes the store and the log.
 func (r *Run) Close() error {
 	r.guard.Close()
-	return r.history.Close()
+	return errors.Join(r.history.Close(), r.log.Close())
 }
 
 func (r *Run) open(ctx context.Context) error {
@@ -120,6 +133,9 @@ func (r *Run) open(ctx context.Context) error {
 	e := r.evaluation
 	e.Events, e.Runs, e.Now, e.Replayer.Now, e.Progress = r.history.Events, r.history.Runs, c.Setup.Now,
 		c.Setup.Now, c.Progress
+	if r.log != nil {
+		e.Events = r.log
+	}
 	e.Pool = LocalPool(e, c.Setup.Log)
 	if c.Lead != nil {
 		c.Lead(e)
@@ -295,7 +311,11 @@ func (r *Run) finish(ctx context.Context) (*replay.Report, error) {
 		if nothing, ok := errors.AsType[*replay.NothingError](err); ok {
 			table = nothing.Table
 		}
-		return nil, r.config.Spec.Nothing(ctx, r.history.Events, place, table)
+		if r.log != nil {
+			return nil, source.Invalid("there is no conversation of flow %q in the log of these days:\n  %s",
+				r.config.Spec.FlowID, strings.Join(table.Lines(), "\n  "))
+		}
+		return nil, r.config.Spec.Nothing(ctx, r.evaluation.Events, place, table)
 	case errors.Is(err, replay.ErrNothingReplayed):
 		return nil, fmt.Errorf(
 			"%w: a lane failed in each of them%s; the table exp.conversation_replay_sessions says why (run %s)", err,

@@ -222,7 +222,7 @@ func loggedStates(t *testing.T, store, flowID string) map[string][]string {
 	}
 	defer func() { _ = h.Close() }()
 	states := map[string][]string{}
-	for s, err := range replay.Sessions(h.Each(t.Context(), replay.Filter{FlowID: flowID}), &replay.Faults{}) {
+	for s, err := range replay.Sessions(h.Each(t.Context(), replay.Filter{FlowID: flowID}), 0, &replay.Faults{}) {
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -50,7 +50,7 @@ func Submitted(s *wire.Setup, spec runspec.Spec) (Config, error) {
 		Setup: at, Interim: r.Interim, Assert: r.Assert, Flows: flows, Prompts: s.Files.OnDisk(prompts),
 		Spec: replay.Spec{
 			Candidate: r.Candidate, Baseline: r.Baseline, VariantID: r.VariantID, BaselineID: r.BaselineID,
-			AA: r.AA, FlowID: r.FlowID, FirstDay: r.StartDate, LastDay: r.EndDate,
+			AA: r.AA, FlowID: r.FlowID, FirstDay: r.StartDate, LastDay: r.EndDate, Timezone: r.Timezone,
 			SampleSize: r.SampleSize, MinTurns: 1, Mode: replay.Mode(cmp.Or(r.Mode, string(replay.Recorded))),
 			Gate: cmp.Or(r.Gate, replay.GatePaired), Side: replay.Side(cmp.Or(r.States, string(replay.After))),
 			User: r.User, Workers: cmp.Or(spec.Limits.Workers, DefaultWorkers), TurnTimeout: DefaultTurnTimeout,
@@ -64,6 +64,9 @@ func Submitted(s *wire.Setup, spec runspec.Spec) (Config, error) {
 	}
 	if r.MinTurns != nil {
 		c.Spec.MinTurns = *r.MinTurns
+	}
+	if r.SessionGap != nil {
+		c.Spec.SessionGap = time.Duration(*r.SessionGap)
 	}
 	if r.Slow != nil {
 		c.Spec.Slow = time.Duration(*r.Slow)

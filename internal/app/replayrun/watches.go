@@ -46,7 +46,11 @@ func OpenWatches(s *wire.Setup, store, secret string) (*Watches, error) {
 
 // watchOf is a watch as it is written in a configuration.
 func watchOf(w *config.Watch) (*WatchConfig, error) {
-	days, err := replay.ReadDays(w.Since, w.Until)
+	zone, err := replay.ReadZone(w.Timezone)
+	if err != nil {
+		return nil, err
+	}
+	days, err := replay.ReadDays(w.Since, w.Until, zone)
 	if err != nil {
 		return nil, err
 	}
@@ -69,6 +73,7 @@ func watchOf(w *config.Watch) (*WatchConfig, error) {
 	}
 	c.Spec = replay.Spec{
 		Candidate: w.Candidate, Baseline: w.Baseline, FlowID: w.Flow, FirstDay: w.Since, LastDay: w.Since,
+		Timezone: w.Timezone, SessionGap: w.SessionGap,
 		Mode: replay.Mode(w.Mode), MinTurns: 1, Side: replay.After, Gate: replay.GatePaired,
 		Rules: replay.DefaultRules(), Workers: cmp.Or(w.Workers, DefaultWorkers), TurnTimeout: DefaultTurnTimeout,
 		Slow: cmp.Or(w.Slow, replay.DefaultSlow),

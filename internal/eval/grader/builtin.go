@@ -168,7 +168,7 @@ func combinationKinds() []Kind {
 		{
 			Name: "command", Aliases: []string{"code_grader"}, Free: "code_grader", Group: CombinationGroup,
 			Outside: true,
-			New: newCommand, Doc: "a program gets the exchange as JSON on stdin and answers {score, passed?, " +
+			New:     newCommand, Doc: "a program gets the exchange as JSON on stdin and answers {score, passed?, " +
 				"reasoning?, assertions?} on stdout; score = its score",
 		},
 		{Name: "http", Group: CombinationGroup, Outside: true, New: newHTTP, Doc: "a web service gets the exchange as JSON and " +

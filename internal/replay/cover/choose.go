@@ -76,14 +76,14 @@ func (c *Chooser) Chosen(most int) (ids []string) {
 
 // Events are where sessions are logged.
 type Events interface {
-	EachAfter(ctx context.Context, f replay.Filter, session string) iter.Seq2[replay.Event, error]
+	EachFrom(ctx context.Context, f replay.Filter, session string) iter.Seq2[replay.Event, error]
 }
 
 // Sessions counts the logged sessions of the flow, and returns the ids of few of them, at most so many, that reach as
 // much as all.
 func (c *Coverage) Sessions(ctx context.Context, log Events, most int) ([]string, error) {
 	chooser := NewChooser(c.flow)
-	for s, err := range replay.Sessions(log.EachAfter(ctx, replay.Filter{}, ""), &replay.Faults{}) {
+	for s, err := range replay.Sessions(log.EachFrom(ctx, replay.Filter{}, ""), 0, &replay.Faults{}) {
 		if err != nil {
 			return nil, err
 		}

@@ -2,10 +2,10 @@ package importer
 
 import (
 	"crypto/sha256"
+	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -16,8 +16,10 @@ import (
 type message struct {
 	eventID, eventType  string
 	session, flow, unit string
-	position            string // tells messages of a session apart; empty counts them
+	position            string // tells messages of a session apart where the format has an id; else their content does
+	delivery            string // the id that the provider of messages gave this one
 	at                  time.Time
+	dated               bool // at is the row's own
 	sender, text        string
 	state, next         string
 	turn, latency       *json.Number
@@ -30,6 +32,9 @@ type message struct {
 type builder struct {
 	o        *Options
 	sessions map[string]*session
+	// made are the events whose ids come from their content, by a hash; repeats counts those of the same content.
+	made    map[uint64]struct{}
+	repeats map[uint64]int
 	// order has the sessions as they began. When there are so many, all turns that are held back are released.
 	order     []string
 	releaseAt int
@@ -38,15 +43,20 @@ type builder struct {
 // session is what is known of a session so far.
 type session struct {
 	flow, unit string
-	messages   int
+	begun      time.Time // when it began, where the format says that
 	last       time.Time
 	held       []message // the user's message, and what the bot said to it
-	outcome    string
-	data       json.RawMessage
 	started    bool
-	// latest is the time of the latest message. Rows may come the newest first, so outcome and data count by their
-	// time, not by their place in the file.
-	latest, outcomeAt, dataAt time.Time
+	// stretches are the conversations, in their order, which lie a gap apart.
+	stretches []stretch
+}
+
+// stretch is a conversation of a session. Rows may come the newest first, so outcome and data count by their time, not
+// by their place in the file.
+type stretch struct {
+	first, last, outcomeAt, dataAt time.Time
+	outcome                        string
+	data                           json.RawMessage
 }
 
 // maxHeld bounds the sessions whose last turn is held back, maxTurn the messages of a turn that are.
@@ -56,7 +66,10 @@ const (
 )
 
 func newBuilder(o *Options) *builder {
-	return &builder{o: o, sessions: map[string]*session{}, releaseAt: maxHeld}
+	return &builder{
+		o: o, sessions: map[string]*session{}, made: map[uint64]struct{}{}, repeats: map[uint64]int{},
+		releaseAt: maxHeld,
+	}
 }
 
 // begin says when a session began. Messages without a time follow it by a millisecond each.
@@ -66,7 +79,8 @@ func (b *builder) begin(id, flow, unit string, at time.Time) []replay.Event {
 	if at.IsZero() || s.started {
 		return nil
 	}
-	s.last, s.latest, s.started = at, at, true
+	s.last, s.begun, s.started = at, at, true
+	s.note(&message{at: at}, b.o.gap())
 	return []replay.Event{b.event(id, s, replay.Started, &message{position: "start", at: at}, map[string]any{})}
 }
 
@@ -94,18 +108,14 @@ func (b *builder) add(m message) ([]replay.Event, error) {
 	if m.session == "" {
 		return nil, replay.BadRow(replay.NoSession, "it names no session")
 	}
-	user, known := replay.Speaker(m.sender)
-	switch {
-	case m.sender == "":
+	if m.sender == "" {
 		return nil, replay.BadRow(replay.NoSender, "it does not say who has said it")
-	case !known:
-		return nil, replay.BadRow(replay.NoSender, "its sender %.40q is neither the user nor the bot", m.sender)
 	}
 	if err := m.checkOutcome(); err != nil {
 		return nil, err
 	}
 	s := b.session(m.session)
-	if m.at.IsZero() {
+	if m.dated = !m.at.IsZero(); !m.dated {
 		switch {
 		case !s.last.IsZero():
 			m.at = s.last.Add(time.Millisecond)
@@ -116,14 +126,10 @@ func (b *builder) add(m message) ([]replay.Event, error) {
 		}
 	}
 	s.learn(&m)
-	s.messages++
 	s.last = m.at
-	s.note(&m)
-	if m.position == "" {
-		m.position = "message " + strconv.Itoa(s.messages)
-	}
+	s.note(&m, b.o.gap())
 	var events []replay.Event
-	switch {
+	switch user := m.user(); {
 	case user && s.answers(&m):
 		s.held = slices.Insert(s.held, 0, m)
 	case user, s.before(&m), len(s.held) >= maxTurn:
@@ -145,7 +151,7 @@ func (b *builder) add(m message) ([]replay.Event, error) {
 // behind them.
 func (s *session) answers(m *message) bool {
 	for i := range s.held {
-		if user, _ := replay.Speaker(s.held[i].sender); user || !s.held[i].at.After(m.at) {
+		if s.held[i].user() || !s.held[i].at.After(m.at) {
 			return false
 		}
 	}
@@ -155,25 +161,48 @@ func (s *session) answers(m *message) bool {
 // before reports whether an answer was given before the user's message that is held back, so that it belongs to an
 // earlier turn.
 func (s *session) before(m *message) bool {
-	if len(s.held) == 0 {
-		return false
-	}
-	user, _ := replay.Speaker(s.held[0].sender)
-	return user && m.at.Before(s.held[0].at)
+	return len(s.held) > 0 && s.held[0].user() && m.at.Before(s.held[0].at)
 }
 
-// note keeps what the latest row says of the end of a session; of rows of one time the last one counts.
-func (s *session) note(m *message) {
-	if m.at.After(s.latest) {
-		s.latest = m.at
+// note stores what a row says of the end of its conversation; of rows of one time the last one counts. Conversations
+// that it connects become one.
+func (s *session) note(m *message, gap time.Duration) {
+	from := slices.IndexFunc(s.stretches, func(c stretch) bool { return m.at.Sub(c.last) < gap })
+	if from < 0 {
+		from = len(s.stretches)
 	}
-	if m.outcome != "" && !m.at.Before(s.outcomeAt) {
-		s.outcome, s.outcomeAt = m.outcome, m.at
+	to := from
+	of := stretch{first: m.at, last: m.at}
+	for ; to < len(s.stretches) && s.stretches[to].first.Sub(m.at) < gap; to++ {
+		of.join(&s.stretches[to])
 	}
-	if m.data != nil && !m.at.Before(s.dataAt) {
-		s.data, s.dataAt = m.data, m.at
+	if m.outcome != "" && !m.at.Before(of.outcomeAt) {
+		of.outcome, of.outcomeAt = m.outcome, m.at
+	}
+	if m.data != nil && !m.at.Before(of.dataAt) {
+		of.data, of.dataAt = m.data, m.at
+	}
+	s.stretches = slices.Replace(s.stretches, from, to, of)
+}
+
+// join makes one conversation of two.
+func (c *stretch) join(with *stretch) {
+	if with.first.Before(c.first) {
+		c.first = with.first
+	}
+	if with.last.After(c.last) {
+		c.last = with.last
+	}
+	if !with.outcomeAt.Before(c.outcomeAt) {
+		c.outcome, c.outcomeAt = with.outcome, with.outcomeAt
+	}
+	if !with.dataAt.Before(c.dataAt) {
+		c.data, c.dataAt = with.data, with.dataAt
 	}
 }
+
+// user reports whether the user has sent a message.
+func (m *message) user() bool { return replay.RoleOf(m.sender) == replay.RoleUser }
 
 // checkOutcome reads how a session ended; what is unknown is nothing.
 func (m *message) checkOutcome() error {
@@ -200,22 +229,24 @@ func (b *builder) release(id string, s *session) []replay.Event {
 	}
 	var waited *json.Number
 	for i := range s.held {
-		if user, _ := replay.Speaker(s.held[i].sender); user && waited == nil {
+		if s.held[i].user() && waited == nil {
 			waited = s.held[i].latency
 		}
 	}
 	var events []replay.Event
 	for i := range s.held {
 		m := &s.held[i]
-		user, _ := replay.Speaker(m.sender)
-		sender := "user"
-		if !user {
-			sender = "bot"
-			if m.latency == nil {
-				m.latency, waited = waited, nil
-			}
+		role := replay.RoleOf(m.sender)
+		if role == replay.RoleBot && m.latency == nil {
+			m.latency, waited = waited, nil
 		}
-		payload := map[string]any{"sender": sender, "message_text": m.text}
+		payload := map[string]any{"sender": role, "message_text": m.text}
+		if role == replay.RoleOther {
+			payload["role"] = m.sender
+		}
+		if m.delivery != "" {
+			payload["message_id"] = m.delivery
+		}
 		if m.next != "" {
 			payload["state_transition"], payload["next_state"] = m.next != m.state, m.next
 		}
@@ -242,19 +273,22 @@ func (b *builder) close(id string) []replay.Event {
 	s := b.sessions[id]
 	events := b.release(id, s)
 	kinds := map[string]string{"completed": replay.Completed, "dropped_off": replay.DroppedOff}
-	kind := kinds[s.outcome]
-	if kind == "" {
-		return events
+	for _, c := range s.stretches {
+		kind := kinds[c.outcome]
+		if kind == "" {
+			continue
+		}
+		payload := map[string]any{}
+		if c.data != nil {
+			payload["data_collected"] = c.data
+		}
+		end := &message{position: "end", at: c.last, text: c.outcome}
+		events = append(events, b.event(id, s, kind, end, payload))
 	}
-	payload := map[string]any{}
-	if s.data != nil {
-		payload["data_collected"] = s.data
-	}
-	return append(events, b.event(id, s, kind, &message{position: "end", at: s.latest, text: s.outcome}, payload))
+	return events
 }
 
-// event makes an event. Its id is made of the session, the position and the content, so that the same row makes the
-// same event again.
+// event makes an event.
 func (b *builder) event(id string, s *session, kind string, m *message, payload map[string]any) replay.Event {
 	of := map[string]any{"session_id": id}
 	flow := s.flow
@@ -283,8 +317,29 @@ func (b *builder) event(id string, s *session, kind string, m *message, payload 
 		e.UnitType = "user"
 	}
 	if e.ID == "" {
-		sum := sha256.Sum256([]byte(jsonOf([]any{id, m.position, kind, payload["sender"], m.text})))
-		e.ID = "imported-" + hex.EncodeToString(sum[:16])
+		e.ID = b.id(s, &e, m, payload["sender"])
 	}
 	return e
+}
+
+// id makes the id of an event, so that the same row makes the same event again wherever it is in a later export: of the
+// session, what is said and when, and of the row's position where the format names one. Events that are alike in all of
+// these are counted.
+func (b *builder) id(s *session, e *replay.Event, m *message, sender any) string {
+	of := []any{e.SessionID, m.position, e.Type, sender, m.text}
+	switch {
+	case e.Type != replay.Message || m.dated && m.position == "":
+		of = append(of, e.Time.UnixMicro())
+	case m.position == "" && !s.begun.IsZero():
+		of = append(of, s.begun.UnixMicro())
+	}
+	sum := sha256.Sum256([]byte(jsonOf(of)))
+	if hash := binary.LittleEndian.Uint64(sum[:]); m.position == "" {
+		if _, again := b.made[hash]; again {
+			b.repeats[hash]++
+			sum = sha256.Sum256([]byte(jsonOf(append(of, b.repeats[hash]))))
+		}
+		b.made[hash] = struct{}{}
+	}
+	return "imported-" + hex.EncodeToString(sum[:16])
 }

@@ -17,7 +17,7 @@ var (
 		"outcome":   {"outcome"}, "data": {"data"},
 	}
 	turnNames = map[string][]string{
-		"event_id": {"event_id"}, "sender": {"role", "sender"}, "text": {"content", "message_text", "text"},
+		"event_id": {"event_id"}, "message_id": {"message_id"}, "sender": {"role", "sender"}, "text": {"content", "message_text", "text"},
 		"timestamp": {"timestamp"}, "state": {"state"},
 		"next_state": {"next_state"}, "turn_number": {"turn_number"}, "latency_ms": {"latency_ms"},
 	}
@@ -89,7 +89,7 @@ func (b *builder) messages(l lookup, head message, list []any) ([]replay.Event, 
 		}
 		m, _, err := readMessage(l, o)
 		if err == nil {
-			if passing(m.sender) {
+			if replay.RoleOf(m.sender) == replay.RoleNone {
 				continue
 			}
 			m.session, m.flow, m.unit = head.session, head.flow, head.unit

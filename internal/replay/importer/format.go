@@ -81,7 +81,7 @@ func formatOf(begin []byte, o *Options) string {
 	switch {
 	case has("resourceSpans"):
 		return "otel"
-	case has("event_type", "event_id"):
+	case has("event_type", "event_id") && has("context", "payload"):
 		return "events"
 	case has("messages"):
 		return "chat"

@@ -25,6 +25,8 @@ type Options struct {
 	Map map[string]string
 	// FlowID is the flow of rows that name none.
 	FlowID string
+	// Gap is that of replay.Sessions: a session of which rows come so long after one another has several ends.
+	Gap time.Duration
 	// Date is when conversations without any time began; zero rejects them.
 	Date time.Time
 	// Rejected is told of each row that cannot be kept; nil is allowed. Read is told now and then how many events were
@@ -35,7 +37,7 @@ type Options struct {
 
 // fieldNames are the names that Options.Map may have.
 var fieldNames = []string{
-	"event_id", "event_type", "session_id", "flow_id", "unit_id", "timestamp", "sender", "text", "reply", "state",
+	"event_id", "event_type", "message_id", "session_id", "flow_id", "unit_id", "timestamp", "sender", "text", "reply", "state",
 	"next_state", "turn_number", "latency_ms", "outcome", "data",
 }
 
@@ -65,6 +67,8 @@ func (o *Options) Check() error {
 	}
 	return nil
 }
+
+func (o *Options) gap() time.Duration { return cmp.Or(o.Gap, replay.DefaultSessionGap) }
 
 // Report adds up: Rows are Used, Rejected and PassedOver; Events are Imported, Known and Conflicting.
 type Report struct {
@@ -191,11 +195,16 @@ func (r *Report) Err() error {
 	if len(r.Useless) == 0 {
 		return nil
 	}
+	return source.Invalid(
+		"every row of %s was rejected (%s): name the format with --from, or where the fields stand with --map",
+		strings.Join(r.Useless, ", "), r.Rejects())
+}
+
+// Rejects lists the kinds of rejected rows with their counts.
+func (r *Report) Rejects() string {
 	kinds := make([]string, 0, len(r.RejectedBy))
 	for _, kind := range slices.Sorted(maps.Keys(r.RejectedBy)) {
 		kinds = append(kinds, fmt.Sprintf("%s %d", kind, r.RejectedBy[kind]))
 	}
-	return source.Invalid(
-		"every row of %s was rejected (%s): name the format with --from, or where the fields stand with --map",
-		strings.Join(r.Useless, ", "), strings.Join(kinds, ", "))
+	return strings.Join(kinds, ", ")
 }

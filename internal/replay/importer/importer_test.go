@@ -74,7 +74,7 @@ func (m *memory) sessions(t *testing.T) []string {
 				return
 			}
 		}
-	}, &faults) {
+	}, 0, &faults) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -416,9 +416,9 @@ func TestCounts(t *testing.T) {
 				`{"session_id":"s","timestamp":1,"sender":"system","text":"hi"}`,
 			}, "\n"),
 			want: importer.Report{
-				Rows: 14, Used: 1, PassedOver: 1, Rejected: 12, Events: 1, Imported: 1,
+				Rows: 14, Used: 2, PassedOver: 1, Rejected: 11, Events: 2, Imported: 2,
 				RejectedBy: map[string]int{
-					"not_json": 1, "not_an_object": 2, "no_session": 1, "bad_time": 1, "no_time": 1, "no_sender": 2,
+					"not_json": 1, "not_an_object": 2, "no_session": 1, "bad_time": 1, "no_time": 1, "no_sender": 1,
 					"bad_field": 4,
 				},
 			},
@@ -431,12 +431,13 @@ func TestCounts(t *testing.T) {
 				`{"event_id":"1","event_type":"x","context":{},"timestamp":1}`,
 				`{"event_id":"1","event_type":"x","context":{"session_id":"s"}}`,
 				`{"event_id":"1","event_type":"x","context":{"session_id":"s"},"timestamp":{}}`,
-				`{"event_id":1,"event_type":"x","context":{"session_id":"s"},"timestamp":1}`, `{"event_id":"` +
+				`{"event_id":{},"event_type":"x","context":{"session_id":"s"},"timestamp":1}`,
+				`{"event_id":7,"event_type":"x","context":{"session_id":7},"timestamp":1}`, `{"event_id":"` +
 					strings.Repeat("x", 600) + `","event_type":"x","context":{"session_id":"s"},"timestamp":1}`,
 				`[1]`, `{"event_id"`,
 			}, "\n"),
 			want: importer.Report{
-				Rows: 10, Used: 1, Rejected: 9, Events: 1, Imported: 1,
+				Rows: 11, Used: 2, Rejected: 9, Events: 2, Imported: 2,
 				RejectedBy: map[string]int{
 					"no_event_id": 1, "no_event_type": 1, "no_session": 1, "no_time": 1, "bad_time": 1, "bad_field": 1,
 					"too_long": 1, "not_an_object": 1, "not_json": 1,
@@ -444,7 +445,7 @@ func TestCounts(t *testing.T) {
 			},
 		},
 		"a conversation is taken as a whole": {
-			text: `{"id":"a","timestamp":1,"messages":[{"role":"user","content":"hi"},{"role":"nobody","content":"x"}]}` + "\n" + `{"id":"b","messages":[{"role":"user","content":"hi"}]}` + "\n" + `{"messages":[]}` + "\n" + `{"id":"c","timestamp":1,"messages":7}` + "\n" + `{"id":"d","timestamp":1,"messages":[{"role":"system","content":"x"},{"role":"user","content":"hi"}],"outcome":"Completed"}`,
+			text: `{"id":"a","timestamp":1,"messages":[{"role":"user","content":"hi"},{"content":"x"}]}` + "\n" + `{"id":"b","messages":[{"role":"user","content":"hi"}]}` + "\n" + `{"messages":[]}` + "\n" + `{"id":"c","timestamp":1,"messages":7}` + "\n" + `{"id":"d","timestamp":1,"messages":[{"role":"system","content":"x"},{"role":"user","content":"hi"}],"outcome":"Completed"}`,
 			want: importer.Report{Rows: 5, Used: 1, Rejected: 4, Events: 3, Imported: 3, RejectedBy: map[string]int{
 				"no_sender": 1, "no_time": 1, "no_session": 1, "bad_field": 1,
 			}},
@@ -559,7 +560,7 @@ func TestTimes(t *testing.T) {
 
 func TestReadMap(t *testing.T) {
 	for flag, want := range map[string]string{
-		"session=x": "the fields are event_id, event_type, session_id", "session_id": "write FIELD=PATH",
+		"session=x": "the fields are event_id, event_type, message_id, session_id", "session_id": "write FIELD=PATH",
 		"session_id=": "write FIELD=PATH", "text=a text=b": "given twice",
 	} {
 		if _, err := importer.ReadMap(strings.Fields(flag)); !source.IsInvalid(err) ||

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"encoding/json"
 	"iter"
+	"math"
 	"slices"
 	"strconv"
 
@@ -97,11 +98,11 @@ func latencyOf(l lookup, o object) (*json.Number, error) {
 		return nil, nil
 	}
 	seconds, err := n.Float64()
-	if err != nil || seconds < 0 || seconds > 1e9 {
+	if err != nil || math.Abs(seconds) > 1e9 {
 		return nil, replay.BadRow(replay.BadField, "its latency %.40q is no number of seconds", n)
 	}
 	// Rounded to the microsecond: 1.1 s is 1100 ms, whatever a binary fraction makes of it.
-	return new(json.Number(strconv.FormatFloat(float64(int64(seconds*1e6+0.5))/1e3, 'f', -1, 64))), nil
+	return new(json.Number(strconv.FormatFloat(math.Round(seconds*1e6)/1e3, 'f', -1, 64))), nil
 }
 
 // spokenIn finds what was said in the input or output of a call: a text, a message, a list of messages, of which the
@@ -153,8 +154,8 @@ func hasRoles(list []any) bool {
 // roleIs reports whether a message is of the user, or of the bot.
 func roleIs(m object, role string) bool {
 	name, _ := m["role"].(string)
-	user, known := replay.Speaker(name)
-	return known && user == (role == "user")
+	is := replay.RoleOf(name)
+	return is == replay.RoleUser && role == "user" || is == replay.RoleBot && role != "user"
 }
 
 // messageText is what a message says, in content or in parts.

@@ -19,20 +19,12 @@ var messageNames = map[string][]string{
 	"session_id": {"session_id", "conversation_id", "context.session_id"}, "flow_id": {"flow_id", "context.flow_id"},
 	"unit_id":   {"unit_id", "user_id"},
 	"timestamp": {"timestamp", "time", "created_at"}, "sender": {"sender", "role", "payload.sender", "payload.role"},
-	"text":  {"text", "message_text", "content", "message", "payload.message_text", "payload.content"},
-	"reply": {"reply"},
-	"state": {"state", "current_state", "context.current_state"}, "next_state": {"next_state", "payload.next_state"},
+	"message_id": {"message_id", "payload.message_id"},
+	"text":       {"text", "message_text", "content", "message", "payload.message_text", "payload.content"},
+	"reply":      {"reply"},
+	"state":      {"state", "current_state", "context.current_state"}, "next_state": {"next_state", "payload.next_state"},
 	"turn_number": {"turn_number", "metrics.turn_number"}, "latency_ms": {"latency_ms", "metrics.latency_ms"},
 	"outcome": {"outcome"}, "data": {"data", "payload.data_collected"},
-}
-
-// passing are the senders whose messages are not part of the conversation.
-func passing(sender string) bool {
-	switch strings.ToLower(strings.TrimSpace(sender)) {
-	case "system", "tool", "developer":
-		return true
-	}
-	return false
 }
 
 // readMessages reads a message, or a turn with its reply, from each row of a table or of JSON Lines.
@@ -64,7 +56,7 @@ func (b *builder) message(l lookup, v cells) row {
 		return row{rejected: replay.NewReject(v.line, err)}
 	case m.eventType != "" && m.eventType != replay.Message:
 		return b.other(v.line, m)
-	case reply == nil && passing(m.sender):
+	case reply == nil && replay.RoleOf(m.sender) == replay.RoleNone:
 		return row{passedOver: true}
 	case reply == nil && m.sender == "" && m.text == "" && m.outcome != "":
 		return b.outcome(v.line, m)
@@ -120,15 +112,15 @@ func (b *builder) outcome(line int, m message) row {
 	}
 	s := b.session(m.session)
 	s.learn(&m)
-	if m.at.IsZero() {
-		m.at = s.latest
+	if n := len(s.stretches); n > 0 && m.at.IsZero() {
+		m.at = s.stretches[n-1].last
 	}
 	if m.at.IsZero() {
 		return row{rejected: replay.Reject{
 			Line: line, Kind: replay.NoTime, Reason: "it has no timestamp: give the day with --date",
 		}}
 	}
-	s.note(&m)
+	s.note(&m, b.o.gap())
 	return row{}
 }
 
@@ -159,7 +151,7 @@ func readMessage(l lookup, o object) (m message, reply *string, err error) {
 	m = message{
 		eventID: l.text(o, "event_id"), eventType: l.text(o, "event_type"), session: l.text(o, "session_id"),
 		flow: l.text(o, "flow_id"), unit: l.text(o, "unit_id"), sender: l.text(o, "sender"), state: l.text(o, "state"),
-		next: l.text(o, "next_state"), outcome: l.text(o, "outcome"),
+		next: l.text(o, "next_state"), outcome: l.text(o, "outcome"), delivery: l.text(o, "message_id"),
 	}
 	m.text, err = l.message(o, "text")
 	if m.sender == "" && l.has(o, "reply") && err == nil {

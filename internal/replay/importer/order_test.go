@@ -32,7 +32,7 @@ func paths(t *testing.T, store *memory) []string {
 	events := slices.Clone(store.events)
 	slices.SortStableFunc(events, func(a, b replay.Event) int { return a.Time.Compare(b.Time) })
 	var all []string
-	for s, err := range replay.Sessions(each(events), &replay.Faults{}) {
+	for s, err := range replay.Sessions(each(events), 0, &replay.Faults{}) {
 		if err != nil {
 			t.Fatal(err)
 		}

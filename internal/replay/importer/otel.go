@@ -191,9 +191,8 @@ func (b *builder) span(l lookup, t *turnSpan) row {
 	if err != nil {
 		return row{rejected: replay.NewReject(t.line, err)}
 	}
-	if took := t.end.Sub(t.start); took >= 0 {
-		m.latency = new(json.Number(strconv.FormatFloat(float64(took.Microseconds())/1e3, 'f', -1, 64)))
-	}
+	took := t.end.Sub(t.start)
+	m.latency = new(json.Number(strconv.FormatFloat(float64(took.Microseconds())/1e3, 'f', -1, 64)))
 	asked, isAsked := l.messages(o, "text")
 	replied, isReplied := l.messages(o, "reply")
 	if !isAsked || !isReplied {

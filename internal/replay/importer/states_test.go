@@ -181,7 +181,7 @@ func TestStatesWhereverTheyAre(t *testing.T) {
 					return a.Time.Compare(b.Time)
 				})
 				i := 0
-				for s, err := range replay.Sessions(each(store.events), &replay.Faults{}) {
+				for s, err := range replay.Sessions(each(store.events), 0, &replay.Faults{}) {
 					if err != nil {
 						t.Fatal(err)
 					}

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"time"
 
 	"github.com/rehearse-dev/rehearse/internal/base/source"
 	"github.com/rehearse-dev/rehearse/internal/base/text"
@@ -19,6 +20,8 @@ type Log struct {
 	Events replay.Events
 	FlowID string
 	Days   replay.Days
+	// SessionGap is that of replay.Sessions.
+	SessionGap time.Duration
 }
 
 // Learn learns a flow from the log. Where there is nothing to learn from, the error says why, and names the flows that
@@ -42,7 +45,7 @@ func (l Log) sessions(ctx context.Context, faults *replay.Faults) iter.Seq2[*rep
 		replay.Started, replay.Message, replay.Completed, replay.DroppedOff,
 	}}
 	return func(yield func(*replay.Session, error) bool) {
-		for s, err := range replay.Sessions(l.Events.Each(ctx, filter), faults) {
+		for s, err := range replay.Sessions(l.Events.Each(ctx, filter), l.SessionGap, faults) {
 			if err == nil && (s.FlowID != l.FlowID || s.Mixed() || !l.Days.Has(s.Started)) {
 				continue
 			}

@@ -66,7 +66,7 @@ func halves(t *testing.T, id string) (first, second []*replay.Session) {
 				return
 			}
 		}
-	}, &faults) {
+	}, 0, &faults) {
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -78,7 +78,7 @@ func period(from, to time.Time) string {
 	if from.IsZero() || to.IsZero() {
 		return ""
 	}
-	first, last := from.UTC().Format(time.DateOnly), to.UTC().Format(time.DateOnly)
+	first, last := from.Format(time.DateOnly), to.Format(time.DateOnly)
 	if first == last {
 		return first
 	}

@@ -65,9 +65,13 @@ func (e *Events) Each(ctx context.Context, f replay.Filter) iter.Seq2[replay.Eve
 	return e.from(ctx, f, firstPlace)
 }
 
-// EachAfter yields the events of the sessions that come behind one of an id, like Each; that one need not be there.
-func (e *Events) EachAfter(ctx context.Context, f replay.Filter, session string) iter.Seq2[replay.Event, error] {
-	return e.from(ctx, f, eventPlace{session: plainText(session), micros: latest})
+// EachFrom yields the events of the session of an id and of those that come behind it, like Each; that one need not be
+// there.
+func (e *Events) EachFrom(ctx context.Context, f replay.Filter, session string) iter.Seq2[replay.Event, error] {
+	if session == "" {
+		return e.Each(ctx, f)
+	}
+	return e.from(ctx, f, eventPlace{session: plainText(session), micros: earliest})
 }
 
 func (e *Events) from(ctx context.Context, f replay.Filter, after eventPlace) iter.Seq2[replay.Event, error] {
@@ -316,17 +320,18 @@ var _ replay.Lossy = (*Events)(nil)
 
 // Unusable counts the rows that have no session or no time, so that Each cannot yield them, and names some of them.
 // Only an application's own table has such rows: Put stores none.
-func (e *Events) Unusable(ctx context.Context, f replay.Filter) (n int, examples []string, err error) {
+func (e *Events) Unusable(ctx context.Context, f replay.Filter) ([]replay.RowFault, error) {
 	if !e.columns.application {
-		return 0, nil, nil
+		return nil, nil
 	}
+	n, examples := 0, []string{}
 	q, session := newEventQuery(f), e.columns.sessionOf("e")
 	where := conditions{args: []any{e.columns.time(q.from), e.columns.time(q.to), maxUnusableNamed}, all: []string{
 		`(` + session + ` IS NULL OR ` + session + ` = '' OR isfinite("timestamp") IS NOT TRUE)`,
 		`(isfinite("timestamp") IS NOT TRUE OR "timestamp" >= $1 AND "timestamp" < $2)`,
 	}}
 	q.choose(&where, &e.columns, e.db)
-	err = e.db.read(ctx, `SELECT count(*) OVER (), coalesce(event_id::text, '') FROM exp.events AS e
+	err := e.db.read(ctx, `SELECT count(*) OVER (), coalesce(event_id::text, '') FROM exp.events AS e
 		WHERE `+where.String()+` ORDER BY coalesce(event_id::text, '') COLLATE "C" LIMIT $3`, where.args,
 		func(row scanner) error {
 			var id string
@@ -334,5 +339,8 @@ func (e *Events) Unusable(ctx context.Context, f replay.Filter) (n int, examples
 			examples = append(examples, id)
 			return err
 		})
-	return n, examples, e.db.explain(ctx, "count events of", err)
+	if err != nil || n == 0 {
+		return nil, e.db.explain(ctx, "count events of", err)
+	}
+	return []replay.RowFault{replay.NoPlace(n, examples)}, nil
 }

@@ -108,7 +108,7 @@ func sessionsFrom(t *testing.T, events func(func(replay.Event, error) bool)) str
 	var faults replay.Faults
 	sessions, turns, completed := 0, 0, 0
 	seen := map[string]bool{}
-	for s, err := range replay.Sessions(events, &faults) {
+	for s, err := range replay.Sessions(events, 0, &faults) {
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -5,28 +5,36 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"github.com/rehearse-dev/rehearse/internal/base/chat"
 	"github.com/rehearse-dev/rehearse/internal/replay"
 	"github.com/rehearse-dev/rehearse/internal/spec/result"
 )
 
-// EraseSession takes the words of a session of a flow out of the results, transcripts and reports of the runs that have
-// replayed it. Verdicts and figures stay. There may be none.
+// EraseSession takes the words of the sessions of an id in the log, of a flow, out of the results, transcripts and
+// reports of the runs that have replayed them. Verdicts and figures stay. There may be none.
 func (f *Fleet) EraseSession(ctx context.Context, flow, session string) error {
 	const op = "erase a replayed session from"
 	flow, session = plainText(flow), plainText(session)
 	// The words of runs are asked first, since no index leads from a test to its results.
-	results, err := list(ctx, f, op, `SELECT r.place FROM exp.fleet_words w JOIN exp.fleet_results r ON r.run = w.run
-		WHERE w.kind = $1 AND w.value = $2 AND r.suite = $3 AND r.test_id = $4`,
-		[]any{wordSuite, word(flow), flow, session}, func(row scanner) (place int64, err error) {
-			return place, row.Scan(&place)
+	type replayed struct {
+		place   int64
+		session string
+	}
+	results, err := list(ctx, f, op, `SELECT r.place, r.test_id FROM exp.fleet_words w
+		JOIN exp.fleet_results r ON r.run = w.run
+		WHERE w.kind = $1 AND w.value = $2 AND r.suite = $3 AND r.test_id COLLATE "C" >= $4
+			AND r.test_id COLLATE "C" < $4::text || 'A' -- also with what follows an @`,
+		[]any{wordSuite, word(flow), flow, session}, func(row scanner) (of replayed, err error) {
+			return of, row.Scan(&of.place, &of.session)
 		})
+	results = slices.DeleteFunc(results, func(of replayed) bool { return replay.LoggedID(of.session) != session })
 	if err != nil || len(results) == 0 {
 		return err
 	}
-	for _, place := range results { // one at a time, as each may be large
-		err := f.write(ctx, op, func(tx transaction) error { return f.eraseReplayed(ctx, tx, place, session) })
+	for _, of := range results { // one at a time, as each may be large
+		err := f.write(ctx, op, func(tx transaction) error { return f.eraseReplayed(ctx, tx, of.place, of.session) })
 		if err != nil {
 			return err
 		}
@@ -59,7 +67,7 @@ func (f *Fleet) eraseReplayed(ctx context.Context, tx transaction, place int64, 
 	if _, err := tx.exec(ctx, `UPDATE exp.fleet_texts SET text = '' WHERE place = $1`, place); err != nil {
 		return err
 	}
-	if err := f.eraseReported(ctx, tx, place>>32, session); err != nil {
+	if err := f.eraseReported(ctx, tx, place>>32, replay.LoggedID(session)); err != nil {
 		return err
 	}
 	return putRunFile(ctx, tx, place>>32, erasedFile, f.packers.pack([]byte(rand.Text())))

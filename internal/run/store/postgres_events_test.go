@@ -104,14 +104,14 @@ func foreignRows(t *testing.T, u *url.URL) {
 		t.Errorf("%d events before", n)
 	}
 	// What cannot be yielded is counted: no session, or no time.
-	if n, named, err := events.Unusable(t.Context(), replay.Filter{}); err != nil || n != 8 ||
-		strings.Join(named, " ") != "10 3 4 5 6" {
-		t.Errorf("%d unusable, such as %v: %v", n, named, err)
+	if faults, err := events.Unusable(t.Context(), replay.Filter{}); err != nil || len(faults) != 1 ||
+		faults[0].Count != 8 || strings.Join(faults[0].Examples, " ") != "10 3 4 5 6" {
+		t.Errorf("unusable: %v, %v", faults, err)
 	}
-	if n, _, err := events.Unusable(t.Context(), replay.Filter{
+	if faults, err := events.Unusable(t.Context(), replay.Filter{
 		FlowID: "f", Types: []string{"x"}, To: time.Date(2025, 3, 2, 0, 0, 0, 0, time.UTC),
-	}); err != nil || n != 0 {
-		t.Errorf("%d unusable of flow f: %v", n, err)
+	}); err != nil || len(faults) != 0 {
+		t.Errorf("unusable of flow f: %v, %v", faults, err)
 	}
 }
 

@@ -124,11 +124,14 @@ type Replay struct {
 	FlowID     string `json:"flow_id"`
 	StartDate  string `json:"start_date"`
 	EndDate    string `json:"end_date"`
-	SampleSize int    `json:"sample_size,omitempty"`
-	MinTurns   *int   `json:"min_turns,omitempty"`
-	Mode       string `json:"mode,omitempty"`
-	Gate       string `json:"gate,omitempty"`
-	Require    string `json:"require,omitempty"`
+	// Timezone is that of the days; empty means UTC.
+	Timezone   string    `json:"timezone,omitempty"`
+	SessionGap *Duration `json:"session_gap,omitempty"`
+	SampleSize int       `json:"sample_size,omitempty"`
+	MinTurns   *int      `json:"min_turns,omitempty"`
+	Mode       string    `json:"mode,omitempty"`
+	Gate       string    `json:"gate,omitempty"`
+	Require    string    `json:"require,omitempty"`
 	// Margin has entries METRIC=VALUE.
 	Margin      []string `json:"margin,omitempty"`
 	MinSupport  *float64 `json:"min_support,omitempty"`

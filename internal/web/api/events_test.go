@@ -90,7 +90,7 @@ func TestLoggedEvents(t *testing.T) {
 			"its context has no session_id",
 		},
 		{
-			"a number for a session", "", "", strings.Replace(eventJSON("1"), `"s"`, `7`, 1), 422,
+			"a list for a session", "", "", strings.Replace(eventJSON("1"), `"s"`, `[7]`, 1), 422,
 			"its context cannot be read",
 		},
 		{"a far year", "", "", strings.Replace(eventJSON("1"), "2026", "+12026", 1), 422, "is no time such as"},

@@ -22,7 +22,7 @@ import (
 // ListsConfig says where what is listed comes from. All are required but Log.
 type ListsConfig struct {
 	Sessions interface {
-		EachAfter(ctx context.Context, f replay.Filter, session string) iter.Seq2[replay.Event, error]
+		EachFrom(ctx context.Context, f replay.Filter, session string) iter.Seq2[replay.Event, error]
 	}
 	Variants interface {
 		List(ctx context.Context) ([]replay.Variant, error)
@@ -157,9 +157,13 @@ func (s *Lists) sessions(w http.ResponseWriter, r *http.Request) error {
 	filter := replay.Filter{
 		FlowID: flow, Types: []string{replay.Started, replay.Message, replay.Completed, replay.DroppedOff},
 	}
-	for session, err := range replay.Sessions(s.Sessions.EachAfter(r.Context(), filter, after), &replay.Faults{}) {
+	from := replay.LoggedID(after)
+	for session, err := range replay.Sessions(s.Sessions.EachFrom(r.Context(), filter, from), 0, &replay.Faults{}) {
 		if err != nil {
 			return err
+		}
+		if session.ID <= after && replay.LoggedID(session.ID) == from {
+			continue
 		}
 		if len(shown.Items) == page {
 			shown.Next = listCursor(r, shown.Items[page-1].SessionID)

@@ -33,10 +33,10 @@ func (f fixedLists) Runs(context.Context, int) ([]replay.Run, error) {
 	return slices.Clone(f.runs), nil
 }
 
-func (f fixedLists) EachAfter(_ context.Context, _ replay.Filter, session string) iter.Seq2[replay.Event, error] {
+func (f fixedLists) EachFrom(_ context.Context, _ replay.Filter, session string) iter.Seq2[replay.Event, error] {
 	return func(yield func(replay.Event, error) bool) {
 		for _, e := range f.events {
-			if e.SessionID > session && !yield(e, nil) {
+			if e.SessionID >= session && !yield(e, nil) {
 				return
 			}
 		}

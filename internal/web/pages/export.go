@@ -121,7 +121,7 @@ func (p *Pages) sessionToDataset(w http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
-	c := conversation.OfMessages(s.Summary.ID, messagesOf(s.Session))
+	c := conversation.OfMessages(s.Summary.ID, replay.LoggedID(s.Summary.ID), messagesOf(s.Session))
 	if _, _, ok := p.toDataset(w, r, strings.TrimSpace(r.PostFormValue("dataset")), c); !ok {
 		return
 	}

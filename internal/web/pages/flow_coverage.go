@@ -142,8 +142,8 @@ func coveredBySessions(ctx context.Context, store *Stored, of *flow.Flow, q url.
 	c := coverageOf(of)
 	from, hasFrom := dayOf(q.Get("from"))
 	to, hasTo := dayOf(q.Get("to"))
-	events := store.Sessions.EachAfter(ctx, replay.Filter{FlowID: of.ID, Types: sessionEvents}, "")
-	for s, err := range replay.Sessions(events, &replay.Faults{}) {
+	events := store.Sessions.EachFrom(ctx, replay.Filter{FlowID: of.ID, Types: sessionEvents}, "")
+	for s, err := range replay.Sessions(events, 0, &replay.Faults{}) {
 		if err != nil {
 			return c, err
 		}

@@ -149,9 +149,9 @@ type asked struct {
 	flow string
 }
 
-func (a *asked) EachAfter(ctx context.Context, f replay.Filter, session string) iter.Seq2[replay.Event, error] {
+func (a *asked) EachFrom(ctx context.Context, f replay.Filter, session string) iter.Seq2[replay.Event, error] {
 	a.flow = f.FlowID
-	return a.log.EachAfter(ctx, f, session)
+	return a.log.EachFrom(ctx, f, session)
 }
 
 // TestFlowOfSessions checks that coverage by sessions reads those of the flow alone, between the days of the address,

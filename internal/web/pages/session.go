@@ -4,9 +4,8 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"iter"
 	"net/http"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/rehearse-dev/rehearse/internal/agent/sitebot/sessionindex"
 	"github.com/rehearse-dev/rehearse/internal/app/chatsession"
@@ -108,33 +107,27 @@ func (p *Pages) sessionOf(w http.ResponseWriter, r *http.Request) (found *shownS
 	return &shownSession{Session: logged, Summary: summaryOf(logged)}, true
 }
 
-// findSession reads one session of the log, of the types of events that are named, without one of all; nil if there is
-// none.
-func findSession(ctx context.Context, s *Stored, id string, types ...string) (*replay.Session, error) {
+// findSession reads one session of the log; nil if there is none.
+func findSession(ctx context.Context, s *Stored, id string) (*replay.Session, error) {
 	if s == nil || id == "" {
 		return nil, nil
 	}
-	for session, err := range replay.Sessions(s.Sessions.EachAfter(ctx, replay.Filter{Types: types}, justBefore(id)),
-		&replay.Faults{}) {
-		switch {
-		case err != nil:
-			return nil, err
-		case session.ID == id:
-			return session, nil
-		case session.ID > id:
-			return nil, nil
+	for session, err := range sessionsOf(ctx, s, replay.LoggedID(id)) {
+		if err != nil || session.ID == id {
+			return session, err
 		}
 	}
 	return nil, nil
 }
 
-// justBefore returns an id that comes before another, with hardly any between them. Half a character would not do: a
-// store has none, and makes another of it.
-func justBefore(id string) string {
-	last, size := utf8.DecodeLastRuneInString(id)
-	before := id[:len(id)-size]
-	if last > 0 && utf8.ValidRune(last-1) { // else what begins an id comes before it
-		before += string(last-1) + string(unicode.MaxRune)
+// sessionsOf yields the sessions of an id in the log, of the types of events that are named, without one of all.
+func sessionsOf(ctx context.Context, s *Stored, logged string, types ...string) iter.Seq2[*replay.Session, error] {
+	return func(yield func(*replay.Session, error) bool) {
+		events := s.Sessions.EachFrom(ctx, replay.Filter{Types: types}, logged)
+		for session, err := range replay.Sessions(events, 0, &replay.Faults{}) {
+			if err == nil && replay.LoggedID(session.ID) != logged || !yield(session, err) {
+				return
+			}
+		}
 	}
-	return before
 }

@@ -21,9 +21,9 @@ type counted struct {
 	read int
 }
 
-func (c *counted) EachAfter(ctx context.Context, f replay.Filter, session string) iter.Seq2[replay.Event, error] {
+func (c *counted) EachFrom(ctx context.Context, f replay.Filter, session string) iter.Seq2[replay.Event, error] {
 	return func(yield func(replay.Event, error) bool) {
-		for e, err := range c.Events.EachAfter(ctx, f, session) {
+		for e, err := range c.Events.EachFrom(ctx, f, session) {
 			if c.read++; !yield(e, err) {
 				return
 			}

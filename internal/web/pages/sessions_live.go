@@ -182,7 +182,7 @@ func shownOf(s *sitebot.Session, now time.Time) (*shownSession, error) {
 			}
 		}
 	}
-	for told, err := range replay.Sessions(inOrder, &replay.Faults{}) {
+	for told, err := range replay.Sessions(inOrder, replay.NoSessionGap, &replay.Faults{}) {
 		if err != nil {
 			return nil, err
 		}

@@ -112,8 +112,8 @@ func digestsOf(ctx context.Context, s *Stored) (map[string]uint64, error) {
 
 // readLogged reads all sessions of a log.
 func readLogged(ctx context.Context, s *Stored) (read loggedList, err error) {
-	for session, err := range replay.Sessions(s.Sessions.EachAfter(ctx, replay.Filter{Types: listedTypes}, ""),
-		&replay.Faults{}) {
+	events := s.Sessions.EachFrom(ctx, replay.Filter{Types: listedTypes}, "")
+	for session, err := range replay.Sessions(events, 0, &replay.Faults{}) {
 		if err != nil {
 			return loggedList{}, err
 		}
@@ -145,16 +145,16 @@ func (l *sessionLists) grown(ctx context.Context, s *Stored,
 		}
 	}
 	for _, summary := range l.last.all {
-		if digest, there := digests[summary.ID]; there && digest == l.digests[summary.ID] {
+		logged := replay.LoggedID(summary.ID)
+		if digest, there := digests[logged]; there && digest == l.digests[logged] {
 			read.all = append(read.all, summary)
 		}
 	}
 	for _, id := range changed {
-		session, err := findSession(ctx, s, id, listedTypes...)
-		if err != nil {
-			return read, false, err
-		}
-		if session != nil {
+		for session, err := range sessionsOf(ctx, s, id, listedTypes...) {
+			if err != nil {
+				return read, false, err
+			}
 			read.all = append(read.all, summaryOf(session))
 		}
 	}

@@ -13,7 +13,7 @@ import (
 // Stored is what pages show of a store.
 type Stored struct {
 	Sessions interface {
-		EachAfter(ctx context.Context, f replay.Filter, session string) iter.Seq2[replay.Event, error]
+		EachFrom(ctx context.Context, f replay.Filter, session string) iter.Seq2[replay.Event, error]
 	}
 	Datasets interface {
 		List(ctx context.Context) ([]dataset.Entry, error)

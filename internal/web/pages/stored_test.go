@@ -21,10 +21,10 @@ import (
 // log is events in the order of their sessions.
 type log []replay.Event
 
-func (l log) EachAfter(_ context.Context, f replay.Filter, session string) iter.Seq2[replay.Event, error] {
+func (l log) EachFrom(_ context.Context, f replay.Filter, session string) iter.Seq2[replay.Event, error] {
 	return func(yield func(replay.Event, error) bool) {
 		for _, e := range l {
-			if e.SessionID > session && !yield(e, nil) {
+			if e.SessionID >= session && !yield(e, nil) {
 				return
 			}
 		}

@@ -39,7 +39,7 @@ func RunEvents(t *testing.T, open func(t *testing.T) replay.Events) {
 		{"events of one time come by turn number where they have one", eventsTied},
 		{"sessions come whole", eventsWhole},
 		{"a filter chooses", eventsFiltered},
-		{"reading begins behind a session", eventsBehind},
+		{"reading begins behind a session", eventsFrom},
 		{"bounds of time are half open and exact", eventsBounds},
 		{"times are exact to the microsecond, in every zone", eventsTimes},
 		{"odd JSON is the same value", eventsJSON},

@@ -9,13 +9,13 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/replay"
 )
 
-// eventsBehind reads the sessions behind one, which is there or not.
-func eventsBehind(t *testing.T, events replay.Events) {
+// eventsFrom reads the sessions from one on, which is there or not.
+func eventsFrom(t *testing.T, events replay.Events) {
 	paged, ok := events.(interface {
-		EachAfter(ctx context.Context, f replay.Filter, session string) iter.Seq2[replay.Event, error]
+		EachFrom(ctx context.Context, f replay.Filter, session string) iter.Seq2[replay.Event, error]
 	})
 	if !ok {
-		t.Fatal("the store cannot begin behind a session")
+		t.Fatal("the store cannot begin at a session")
 	}
 	var put []replay.Event
 	for _, session := range []string{"a", "b", "b\u00e9", "c"} {
@@ -25,24 +25,25 @@ func eventsBehind(t *testing.T, events replay.Events) {
 	}
 	putEvents(t, events, 8, 4, put...)
 	for _, c := range []struct {
-		after string
-		want  []string
+		from string
+		want []string
 	}{
 		{"", []string{"a1", "a2", "b1", "b2", "b\u00e91", "b\u00e92", "c1", "c2"}},
-		{"a", []string{"b1", "b2", "b\u00e91", "b\u00e92", "c1", "c2"}},
+		{"a", []string{"a1", "a2", "b1", "b2", "b\u00e91", "b\u00e92", "c1", "c2"}},
 		{"aa", []string{"b1", "b2", "b\u00e91", "b\u00e92", "c1", "c2"}},
-		{"b", []string{"b\u00e91", "b\u00e92", "c1", "c2"}},
-		{"c", nil},
+		{"b", []string{"b1", "b2", "b\u00e91", "b\u00e92", "c1", "c2"}},
+		{"c", []string{"c1", "c2"}},
+		{"d", nil},
 	} {
 		var ids []string
-		for e, err := range paged.EachAfter(t.Context(), replay.Filter{}, c.after) {
+		for e, err := range paged.EachFrom(t.Context(), replay.Filter{}, c.from) {
 			if err != nil {
 				t.Fatal(err)
 			}
 			ids = append(ids, e.ID)
 		}
 		if !slices.Equal(ids, c.want) {
-			t.Errorf("behind %q: %q, want %q", c.after, ids, c.want)
+			t.Errorf("from %q: %q, want %q", c.from, ids, c.want)
 		}
 	}
 }
