@@ -26,12 +26,18 @@ func (r *Replayer) Run(ctx context.Context, s *Session, how Measuring) (PairResu
 		return PairResult{}, err
 	}
 	Measure(s, pair, how)
+	if err := r.prefer(ctx, pair); err != nil {
+		return PairResult{}, err
+	}
 	for repeat := 2; repeat <= r.Repeats; repeat++ {
 		again, err := r.replay(ctx, s, repeat)
 		if err != nil {
 			return PairResult{}, err
 		}
 		Measure(s, again, how)
+		if err := r.prefer(ctx, again); err != nil {
+			return PairResult{}, err
+		}
 		pair.Repeat, again.Repeat = 1, repeat
 		pair.Again = append(pair.Again, again)
 	}
@@ -42,7 +48,7 @@ func (r *Replayer) Run(ctx context.Context, s *Session, how Measuring) (PairResu
 func (r *Replayer) Lost(s *Session, why string) (PairResult, error) {
 	pair := &Pair{
 		SessionID: s.ID, FlowID: s.FlowID, UnitID: s.UnitID, Mode: r.Mode, Outcome: s.Outcome(), Started: s.Started,
-		Dropped: why, Variations: []Variation{observe(s)},
+		Slices: s.Slices, Dropped: why, Variations: []Variation{observe(s)},
 	}
 	for _, name := range r.lanes() {
 		pair.Variations = append(pair.Variations, Variation{Name: name, Error: why, Turns: []VariationTurn{}})

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/rehearse-dev/rehearse/internal/base/stats"
+	"github.com/rehearse-dev/rehearse/internal/eval/grader"
 )
 
 // Replayer plays sessions in their lanes. It is safe for concurrent use once it is set up.
@@ -21,6 +22,10 @@ type Replayer struct {
 	User User
 	// TurnTimeout bounds one turn, SessionTimeout all lanes of a session; 0 is no bound.
 	TurnTimeout, SessionTimeout time.Duration
+	// MaxExtraTurns bounds the turns of a simulated user beyond as many as the log has.
+	MaxExtraTurns int
+	// Judge compares the replies of both lanes; nil compares none.
+	Judge grader.Judge
 	// Repeats is how often a session is replayed; 0 means once.
 	Repeats int
 	// Seed decides which lane goes first.
@@ -44,7 +49,7 @@ func (r *Replayer) replay(ctx context.Context, s *Session, repeat int) (*Pair, e
 	}
 	pair := &Pair{
 		SessionID: s.ID, FlowID: s.FlowID, UnitID: s.UnitID, Mode: r.Mode, Outcome: s.Outcome(), Started: s.Started,
-		Variations: []Variation{observe(s)},
+		Slices: s.Slices, Variations: []Variation{observe(s)},
 	}
 	players := r.players(s, pair.Variations[0].Turns)
 	pair.FirstVariant = r.inTurns(ctx, orderOf(s, repeat), players)
@@ -108,6 +113,7 @@ func (r *Replayer) inTurns(ctx context.Context, order string, players []*player)
 				p.lane.Error, p.lane.Completed, p.done = err.Error(), false, true
 			}
 			if p.done {
+				p.lane.Censored = p.censored()
 				p.close()
 			}
 		}
@@ -139,8 +145,10 @@ type player struct {
 	conversation Conversation
 	// asked is what the agent said last.
 	asked string
-	// early is true once the agent has completed.
-	early bool
+	// early is true once the agent has completed, ended when it takes no further message.
+	early, ended bool
+	// replied says of each turn whether its message answers what the agent had asked.
+	replied []bool
 	// astray is true once the log does not fit any more.
 	astray bool
 	done   bool
@@ -149,7 +157,7 @@ type player struct {
 // turn takes the next turn, or ends the lane. Its error is why the lane fails.
 func (p *player) turn(ctx context.Context) error {
 	i := len(p.lane.Turns)
-	if i >= len(p.observed) && (!p.simulates() || !p.astray) {
+	if i >= len(p.observed) && !p.continues() {
 		p.done = true
 		return nil
 	}
@@ -161,12 +169,14 @@ func (p *player) turn(ctx context.Context) error {
 		return err
 	}
 	before := p.named(p.conversation.State())
-	fits := i < len(p.observed) && !p.astray && p.supported(i, before)
+	replies := i < len(p.observed) && p.supported(i, before)
+	fits := replies && !p.astray
 	p.astray = p.astray || !fits
 	said, invented, err := p.next(ctx, i, before)
 	if err != nil || p.done {
 		return err
 	}
+	p.replied = append(p.replied, replies || invented)
 	return p.say(ctx, VariationTurn{Number: i + 1, User: said, Before: before, Supported: fits, Invented: invented})
 }
 
@@ -179,6 +189,10 @@ func (p *player) named(state string) string {
 }
 
 func (p *player) simulates() bool { return p.replayer.Mode == Simulated }
+
+// continues reports whether the simulated user goes on after the log. A user who had dropped off stays away as long as
+// all that they said fits.
+func (p *player) continues() bool { return p.simulates() && (p.astray || p.session.Completed) }
 
 // open begins the conversation, in forced mode before every turn.
 func (p *player) open(ctx context.Context, i int) (err error) {
@@ -219,6 +233,7 @@ func (p *player) close() {
 
 // miss records a turn that could not be taken: the agent knows no such state.
 func (p *player) miss(i int) {
+	p.replied = append(p.replied, false)
 	was := p.observed[i]
 	now := p.replayer.now()
 	p.lane.Completed = false // completion is that of the last turn
@@ -232,7 +247,7 @@ func (p *player) next(ctx context.Context, i int, state string) (said string, in
 	if !p.simulates() || !p.astray {
 		return p.observed[i].User, false, nil
 	}
-	if len(p.lane.Turns) >= maxSimulated(len(p.observed)) {
+	if len(p.lane.Turns) >= p.replayer.maxSimulated(len(p.observed)) {
 		p.done = true
 		return "", false, nil
 	}
@@ -247,7 +262,7 @@ func (p *player) next(ctx context.Context, i int, state string) (said string, in
 }
 
 // maxSimulated bounds the turns of a lane with a simulated user.
-func maxSimulated(observed int) int { return 2*observed + 5 }
+func (r *Replayer) maxSimulated(observed int) int { return observed + r.MaxExtraTurns }
 
 // say takes the turn.
 func (p *player) say(ctx context.Context, t VariationTurn) error {
@@ -282,7 +297,7 @@ func (p *player) say(ctx context.Context, t VariationTurn) error {
 	// In forced mode the log goes on, whatever the agent thinks; one that completes before its end has not ended as the
 	// log did.
 	p.lane.Completed = answer.Completed && !p.early
-	p.early = p.early || answer.Completed
+	p.early, p.ended = p.early || answer.Completed, answer.Ended
 	p.done = (answer.Completed || answer.Ended) && p.replayer.Mode != Forced
 	return nil
 }

@@ -18,6 +18,8 @@ type Session struct {
 	Data    map[string]any
 	Started time.Time
 	Ended   time.Time
+	// Slices are the values of the fields by which sessions are sliced, as far as it has them.
+	Slices map[string]string
 
 	final  string   // the state in which it ended, as the row of its end says
 	turn   int      // the highest turn number so far

@@ -15,7 +15,7 @@ import (
 // session are counted before it is yielded.
 func Sessions(events iter.Seq2[Event, error], faults *Faults) iter.Seq2[*Session, error] {
 	return func(yield func(*Session, error) bool) {
-		for s, err := range bySession(events, time.Time{}, time.Time{}) {
+		for s, err := range bySession(events, time.Time{}, time.Time{}, nil) {
 			if err == nil {
 				faults.add(&s.faults)
 			}
@@ -26,8 +26,9 @@ func Sessions(events iter.Seq2[Event, error], faults *Faults) iter.Seq2[*Session
 	}
 }
 
-// bySession groups events into sessions, and notes which have an event between two times, to being excluded.
-func bySession(events iter.Seq2[Event, error], from, to time.Time) iter.Seq2[*Session, error] {
+// bySession groups events into sessions, and notes which have an event between two times, to being excluded. It gives
+// them the values of the fields in slices.
+func bySession(events iter.Seq2[Event, error], from, to time.Time, slices []string) iter.Seq2[*Session, error] {
 	return func(yield func(*Session, error) bool) {
 		var s *Session
 		for e, err := range events {
@@ -43,6 +44,7 @@ func bySession(events iter.Seq2[Event, error], from, to time.Time) iter.Seq2[*Se
 			}
 			s.inside = s.inside || !e.Time.Before(from) && (to.IsZero() || e.Time.Before(to))
 			s.add(&e)
+			s.slice(&e, slices)
 		}
 		if s != nil {
 			yield(s.readStates(), nil)

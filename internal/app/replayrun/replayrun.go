@@ -142,7 +142,20 @@ func (r *Run) agents(ctx context.Context) error {
 		}
 		user = &replay.ModelUser{Model: model}
 	}
-	r.evaluation, err = c.Spec.Evaluation(candidate, baseline, user)
+	var judge replay.ReplyJudge
+	if c.Spec.Judge != "" {
+		judging := wire.Judging{Name: c.Spec.Judge}
+		opened, err := c.Setup.Judge(judging)
+		if err != nil {
+			return err
+		}
+		definition, err := c.Setup.JudgeDefinition(judging)
+		if err != nil {
+			return err
+		}
+		judge = replay.ReplyJudge{Judge: opened, Definition: definition}
+	}
+	r.evaluation, err = c.Spec.Evaluation(candidate, baseline, user, judge)
 	return err
 }
 

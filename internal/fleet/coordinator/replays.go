@@ -208,6 +208,9 @@ func sessionRecord(run string, h *replay.PairResult, target string) *result.Test
 			Code: result.EngineError, Source: "orchestrator",
 			Message: cmp.Or(h.Outcome.Dropped, "the session has no figures"),
 		}}
+	case candidate.Censored:
+		t.Verdict, t.ExecutionStatus = result.Skip, result.OK
+		t.SkipReason = "the log ended while the agent waited for an answer, so it is not known whether it completes"
 	case candidate.Metrics.CompletionMatch == nil:
 		t.Verdict, t.ExecutionStatus = result.Skip, result.OK
 		t.SkipReason = "it is not known how the logged session ended, so the end of the replay says nothing"
