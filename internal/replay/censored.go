@@ -38,5 +38,20 @@ func (p *player) censored() bool {
 	return true
 }
 
+// answers reports whether a message of the simulated user's answers what is asked for in a state. One that the real user
+// gave to another question does not.
+func (p *player) answers(said, state string) bool {
+	asks, logged := p.agent.RequestedField(state), false
+	for i := range p.observed {
+		if t := &p.observed[i]; t.User == said {
+			if t.Before == state || asks != "" && p.agent.RequestedField(t.Before) == asks {
+				return true
+			}
+			logged = true
+		}
+	}
+	return !logged
+}
+
 // questionMarks end a question, in the scripts that have a mark for it.
 const questionMarks = "?？؟\u037e՞፧"

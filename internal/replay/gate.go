@@ -178,7 +178,7 @@ func (f *findings) judge(rules *Rules) Gate {
 	if len(unfit) > 0 && g.Verdict != stats.Worse {
 		g.Verdict = VerdictNotJudgeable
 	}
-	if (g.Verdict == stats.Better || g.Verdict == stats.NonInferior && f.open > 0) && len(f.untold(rules)) > 0 {
+	if (g.Verdict == stats.Better || g.Verdict == stats.NonInferior && len(f.censored) > 0) && len(f.untold(rules)) > 0 {
 		g.Verdict = stats.Inconclusive // the rest is not known
 	}
 	for _, step := range []struct {

@@ -119,7 +119,11 @@ func (f *findings) censoredEnds(rules *Rules) []Reason {
 	for _, name := range []string{CompletionMatch, CompletedShare} {
 		most = max(most, rules.Margins[name].Absolute)
 	}
-	if float64(f.open) <= most*float64(f.compared) {
+	open := f.open
+	if !slices.ContainsFunc(slices.Concat(f.metrics, f.guards), func(c compared) bool { return c.name == CompletedShare }) {
+		open = max(open, f.censored[Baseline]) // no session is left to compare
+	}
+	if float64(open) <= most*float64(f.compared) {
 		return nil
 	}
 	remedy := "replay them with --mode simulated"
@@ -128,7 +132,7 @@ func (f *findings) censoredEnds(rules *Rules) []Reason {
 	}
 	return []Reason{{"power", CompletionMatch, fmt.Sprintf(
 		"it is not known whether %d of %s would have completed, as a lane waits for an answer that the log does not "+
-			"have: %s, or accept it with --margin completed=100pp", f.open, text.Plural(f.compared, "conversation"),
+			"have: %s, or accept it with --margin completed=100pp", open, text.Plural(f.compared, "conversation"),
 		remedy)}}
 }
 

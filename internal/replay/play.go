@@ -176,7 +176,7 @@ func (p *player) turn(ctx context.Context) error {
 	if err != nil || p.done {
 		return err
 	}
-	p.replied = append(p.replied, replies || invented)
+	p.replied = append(p.replied, replies && !invented || invented && p.answers(said, before))
 	return p.say(ctx, VariationTurn{Number: i + 1, User: said, Before: before, Supported: fits, Invented: invented})
 }
 

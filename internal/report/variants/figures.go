@@ -299,10 +299,11 @@ func slicesSection(r *replay.Report) document.Section {
 	var metrics []*replay.MetricReport
 	for i := range r.Metrics {
 		m := &r.Metrics[i]
-		failed := slices.ContainsFunc(r.Slices, func(s replay.Slice) bool {
-			return s.Metrics[m.Name].Verdict != ""
+		shown := slices.ContainsFunc(r.Slices, func(s replay.Slice) bool {
+			d, has := s.Metrics[m.Name]
+			return d.Verdict != "" || has && m.Name == replay.CompletedShare
 		})
-		if m.Gated || failed || m.Name == replay.CompletedShare {
+		if m.Gated || shown {
 			metrics = append(metrics, m)
 		}
 	}
@@ -328,11 +329,15 @@ func slicesSection(r *replay.Report) document.Section {
 			"session")
 	}
 	if len(s.Tables) > 0 {
-		s.Lead = "A slice that --slice names is a guard; the others decide nothing. Slices of fewer than 10 sessions, and those beyond the 20 largest of a " +
-			"kind, are together in " +
+		s.Lead = "A slice decides nothing. "
+		among := "among all slices of all kinds"
+		if slices.ContainsFunc(r.Slices, func(s replay.Slice) bool { return s.Guard }) {
+			s.Lead = "A slice that --slice names is a guard; the others decide nothing. "
+			among = "among all slices that are guards, or among all others"
+		}
+		s.Lead += "Slices of fewer than 10 sessions, and those beyond the 20 largest of a kind, are together in " +
 			"other, so that each kind adds up to the sessions that were compared. " +
-			"A difference is told apart from chance among all slices that are guards, or among all others (Holm, " +
-			"p < 0.05)."
+			"A difference is told apart from chance " + among + " (Holm, p < 0.05)."
 	}
 	return s
 }

@@ -20,30 +20,40 @@ func endsSection(r *replay.Report) document.Section {
 	t := document.Table{Columns: document.Columns(1, "Logged end")}
 	completed, dropped := document.Words("completed"), document.Words("dropped off")
 	censored := 0
+	for _, e := range r.Outcomes {
+		censored += e.CompletedCensored + e.DroppedCensored
+	}
+	ends := []string{" completed", " not", " censored", " all"}
+	if censored == 0 {
+		ends = slices.Delete(ends, 2, 3)
+	}
 	for _, lane := range []string{replay.Baseline, replay.Candidate} {
 		e, has := r.Outcomes[lane]
 		if !has {
 			continue
 		}
 		name := variantWord(lane)
-		for _, end := range []string{" completed", " not", " censored", " all"} {
+		for _, end := range ends {
 			t.Columns = append(t.Columns, document.Column{Name: name + end, Number: true})
 		}
 		counted := e.CompletedCompleted + e.CompletedNot + e.CompletedCensored + e.DroppedCompleted + e.DroppedNot +
 			e.DroppedCensored
-		censored += e.CompletedCensored + e.DroppedCensored
-		cells := func(row *document.Row, as, other, censored int, asFirst bool) {
+		cells := func(row *document.Row, as, other, waiting int, asFirst bool) {
 			first, second := document.Cell{Text: text.Count(as), Verdict: result.Pass},
 				document.Cell{Text: text.Count(other), Verdict: result.Fail}
 			if !asFirst {
 				first, second = second, first
 			}
-			open, together := document.Cell{Text: text.Count(censored)}, document.Cell{Text: text.Count(as + other + censored)}
+			open, together := document.Cell{Text: text.Count(waiting)}, document.Cell{Text: text.Count(as + other + waiting)}
 			if counted == 0 && r.Run.Sessions > r.Unknown { // the lane reports no end at all
 				first, second, open, together = document.Cell{Text: unknown}, document.Cell{Text: unknown},
 					document.Cell{Text: unknown}, document.Cell{Text: unknown}
 			}
-			row.Cells = append(row.Cells, first, second, open, together)
+			row.Cells = append(row.Cells, first, second)
+			if censored > 0 {
+				row.Cells = append(row.Cells, open)
+			}
+			row.Cells = append(row.Cells, together)
 		}
 		cells(&completed, e.CompletedCompleted, e.CompletedNot, e.CompletedCensored, true)
 		cells(&dropped, e.DroppedNot, e.DroppedCompleted, e.DroppedCensored, false)
