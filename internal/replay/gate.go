@@ -156,8 +156,8 @@ type findings struct {
 	// slices are those of the sessions, openSlices why guards among them cannot be judged.
 	slices     []Slice
 	openSlices []Reason
-	// judged is true where a judge has compared the replies.
-	judged bool
+	// preferences are the judge's.
+	preferences Preferences
 	// together is the verdict over the metrics.
 	together stats.Verdict
 	lost     Lost

@@ -112,6 +112,11 @@ func (f *findings) hidden(rules *Rules) []Reason {
 				"state_of, or accept it with --margin state_progression_match=100pp",
 		})
 	}
+	if p := f.preferences; p.swayed() {
+		reasons = append(reasons, Reason{"power", ReplyWinRate, fmt.Sprintf(
+			"the judge's preference depends on the order of the replies in %d of %s: use another --judge", p.ByOrder,
+			text.Plural(p.Wins+p.Losses+p.Ties-p.Same, "comparison"))})
+	}
 	for i := range f.concealed {
 		c := &f.concealed[i]
 		switch c.name {

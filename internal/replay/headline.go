@@ -27,7 +27,7 @@ func (f *findings) headline(g *Gate) string {
 	case NotJudgeable:
 		begin, parts = "Cannot be judged from this log", append(parts, f.otherModes())
 	}
-	parts = append(parts, f.facts(g.Outcome == Passed && !f.judged)...)
+	parts = append(parts, f.facts(g.Outcome == Passed && !f.preferences.Judged())...)
 	if g.Outcome == Passed {
 		parts = append(parts, f.found(g.Verdict))
 		if !slices.ContainsFunc(f.metrics, func(c compared) bool { return c.name == StateProgression }) {

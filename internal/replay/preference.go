@@ -15,6 +15,8 @@ type Preference struct {
 	// nobody had to judge, as they are equal.
 	Prefers string `json:"prefers"`
 	Same    bool   `json:"same,omitempty"`
+	// ByOrder is true of a tie of a judge that prefers whichever replies come first, or those that come last.
+	ByOrder bool   `json:"by_order,omitempty"`
 	Reason  string `json:"reason,omitempty"`
 }
 
@@ -25,12 +27,13 @@ const (
 )
 
 // Preferences counts what judges prefer, over all times that sessions were played. Same are those of Ties in which the
-// replies are equal.
+// replies are equal, ByOrder those in which the preference depends on the order.
 type Preferences struct {
 	Wins    int `json:"wins"`
 	Losses  int `json:"losses"`
 	Ties    int `json:"ties"`
 	Same    int `json:"same"`
+	ByOrder int `json:"by_order"`
 	Unknown int `json:"unknown"`
 }
 
@@ -45,8 +48,12 @@ func (c *Preferences) count(pairs []*Pair) {
 		case Baseline:
 			c.Losses++
 		case PrefersNone:
-			if c.Ties++; p.Preference.Same {
+			c.Ties++
+			if p.Preference.Same {
 				c.Same++
+			}
+			if p.Preference.ByOrder {
+				c.ByOrder++
 			}
 		default:
 			c.Unknown++
@@ -54,8 +61,11 @@ func (c *Preferences) count(pairs []*Pair) {
 	}
 }
 
-// judged reports whether a verdict on any replies is known.
-func (c *Preferences) judged() bool { return c.Wins+c.Losses+c.Ties > 0 }
+// Judged reports whether a verdict on any replies is known.
+func (c *Preferences) Judged() bool { return c.Wins+c.Losses+c.Ties > 0 }
+
+// swayed reports whether most preferences depend on the order, so that the ties tell nothing.
+func (c *Preferences) swayed() bool { return 2*c.ByOrder > c.Wins+c.Losses+c.Ties-c.Same }
 
 // maxJudged bounds what a judge reads of a lane, in bytes. Longer conversations are not judged, since what was left out
 // might decide; maxPreferenceReason bounds the reason that is stored.
@@ -98,6 +108,9 @@ func (r *Replayer) prefer(ctx context.Context, pair *Pair) error {
 		return nil
 	}
 	p := &Preference{Prefers: PrefersNone, Reason: head(v.Reasoning, maxPreferenceReason)}
+	if o := v.Orders; o != nil {
+		p.ByOrder = o[0]+o[1] == 1 && o[0] != o[1]
+	}
 	win := 0.5
 	switch {
 	case v.Score > 0.5:

@@ -72,9 +72,10 @@ func TestRepliesAtTheGate(t *testing.T) {
 		win     func(i int) *float64
 		want    replay.Decision
 		metric  string
-		unknown int
+		byOrder bool
 	}{
 		"ties":             {win: func(int) *float64 { return new(0.5) }, want: replay.Passed},
+		"by order":         {win: func(int) *float64 { return new(0.5) }, want: replay.Underpowered, metric: replay.ReplyWinRate, byOrder: true},
 		"as many of both":  {win: func(i int) *float64 { return new(float64(i % 2)) }, want: replay.Passed},
 		"losses":           {win: func(i int) *float64 { return new(float64(i % 4 / 3)) }, want: replay.NotPassed, metric: replay.ReplyWinRate},
 		"wins":             {win: func(i int) *float64 { return new(min(1, float64(i%4))) }, want: replay.Passed},
@@ -84,6 +85,7 @@ func TestRepliesAtTheGate(t *testing.T) {
 		r := gateRun{n: 400, change: func(i int, p *replay.Pair, was, is *replay.Metrics) {
 			was.ReplyWinRate, is.ReplyWinRate = new(0.5), tc.win(i)
 			p.Preference = &replay.Preference{Prefers: replay.PrefersNone}
+			p.Preference.ByOrder = tc.byOrder
 			if is.ReplyWinRate == nil {
 				p.Preference.Prefers = replay.PrefersUnknown
 			}

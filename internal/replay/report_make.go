@@ -127,14 +127,14 @@ func (t *Tally) judge(r *Report, metrics []metric, rules *Rules, in part) {
 	found := t.compareVariants(r.Metrics, metrics, rules, in)
 	r.Slices = t.slices(rules.metrics(run.Mode), rules)
 	found.slices, found.openSlices = r.Slices, t.openSlices(rules.metrics(run.Mode), rules)
-	found.newlyLost, found.judged = r.Lists.NewlyLost, t.preferences.judged()
+	found.newlyLost, found.preferences = r.Lists.NewlyLost, t.preferences
 	found.support, found.fidelity, found.mode = t.supportOf(), r.Fidelity, run.Mode
 	gate := found.judge(rules)
 	if len(found.unfit(rules)) > 0 {
 		nothingGood(r.Metrics)
 	}
 	if run.Gate == GateSpec {
-		gate = specGate(&spec, gate, found.facts(!found.judged && spec.Passed && spec.Hard &&
+		gate = specGate(&spec, gate, found.facts(!found.preferences.Judged() && spec.Passed && spec.Hard &&
 			gate.Verdict != stats.Worse))
 	}
 	r.Gate = &gate

@@ -43,10 +43,10 @@ func decisionOf(r *replay.Report) decision {
 		d.Word = "Cannot say yet: the run goes on"
 	case v == twice:
 		d.Word = "The same variant twice: what differs is noise"
+	case r.Gate.Outcome == replay.Passed && foundWorse(r): // only the specification's gate passes it
+		d.Word = "The spec gate passed, although something got worse"
 	case r.Gate.Outcome == replay.Passed && wordsJudged(r):
 		d.Word = "Ship"
-	case r.Gate.Outcome == replay.Passed && foundWorse(r): // which only the specification's gate passes
-		d.Word = "The spec gate passed; replies were not judged"
 	case r.Gate.Outcome == replay.Passed:
 		d.Word = replay.Unjudged
 	case r.Gate.Outcome == replay.NotPassed:
@@ -61,7 +61,7 @@ func decisionOf(r *replay.Report) decision {
 
 // wordsJudged reports whether a judge compared the replies.
 func wordsJudged(r *replay.Report) bool {
-	return r.Replies != nil && r.Replies.Wins+r.Replies.Losses+r.Replies.Ties > 0
+	return r.Replies != nil && r.Replies.Judged()
 }
 
 // foundWorse reports whether any metric or guard is worse, in all sessions or in a slice.

@@ -79,6 +79,9 @@ func TestDecision(t *testing.T) {
 	} {
 		r := replayed(t)
 		r.Gate.Outcome, r.Gate.Reasons = tc.outcome, tc.reasons
+		if tc.outcome == replay.Passed {
+			r.Gate.Verdict = "non_inferior"
+		}
 		if tc.change != nil {
 			tc.change(r)
 		}

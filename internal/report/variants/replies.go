@@ -13,8 +13,7 @@ func repliesSection(r *replay.Report) document.Section {
 	if c == nil {
 		return s
 	}
-	s.Lead = "The judge compared the replies to each session twice, the second time in the other order. " +
-		"A preference that depends on the order is a tie."
+	s.Lead = "The judge compared the replies in each session twice, the second time in the other order."
 	t := document.Table{Columns: document.Columns(1, "Verdict", "Replays")}
 	for _, line := range []struct {
 		name, meaning string
@@ -22,7 +21,8 @@ func repliesSection(r *replay.Report) document.Section {
 	}{
 		{"candidate", "the candidate's replies are better", c.Wins},
 		{"baseline", "the baseline's replies are better", c.Losses},
-		{"tie", "neither; equal replies, which are not sent to the judge, in " + text.Count(c.Same), c.Ties},
+		{"tie", "neither: equal replies, which are not sent to the judge, in " + text.Count(c.Same) +
+			"; a preference that depends on the order in " + text.Count(c.ByOrder), c.Ties},
 		{"unknown", "the judge gave no verdict", c.Unknown},
 	} {
 		row := document.Words(line.name, text.Count(line.n))
