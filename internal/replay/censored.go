@@ -4,15 +4,17 @@ import "strings"
 
 // censored reports whether it is unknown how the conversation would have ended: the logged one completed, and the agent
 // still waits for an answer to a question that the user has not answered in this conversation. An agent that repeats
-// one that was answered has not completed. Neither has one that says nothing, asks nothing or hangs up.
+// one that was answered has not completed. Neither has one that says nothing, asks nothing or hangs up. In forced mode
+// it is known: there a conversation completes if its last logged message leads to the end.
 func (p *player) censored() bool {
 	l := &p.lane
-	if !p.session.Completed || l.Completed || l.Error != "" || l.Endless || p.early || p.ended || len(l.Turns) == 0 {
+	if p.replayer.Mode == Forced || !p.session.Completed || l.Completed || l.Error != "" || l.Endless || p.early ||
+		p.ended || len(l.Turns) == 0 {
 		return false
 	}
 	last := &l.Turns[len(l.Turns)-1]
 	field := p.agent.RequestedField(last.State)
-	if last.Untaken || blank(last.Bot) || field == "" && !strings.ContainsAny(last.Bot, questionMarks) {
+	if blank(last.Bot) || field == "" && !strings.ContainsAny(last.Bot, questionMarks) {
 		return false
 	}
 	name, isField := strings.CutPrefix(field, fieldPrefix)
@@ -23,13 +25,7 @@ func (p *player) censored() bool {
 	for i := range l.Turns {
 		t := &l.Turns[i]
 		repeats := t.Before != "" && t.Before == last.State || isField && p.agent.RequestedField(t.Before) == field
-		if i > 0 { // in forced mode the logged bot had asked
-			before := l.Turns[i-1].Bot
-			if p.replayer.Mode == Forced {
-				before = p.observed[i-1].Bot
-			}
-			repeats = repeats || plainWords(before) == question
-		}
+		repeats = repeats || i > 0 && plainWords(l.Turns[i-1].Bot) == question
 		// Of an agent that reports no states it is not known which message answers what it asks.
 		if repeats && (l.NoStates || i < len(p.replied) && p.replied[i]) {
 			return false

@@ -233,7 +233,6 @@ func (p *player) close() {
 
 // miss records a turn that could not be taken: the agent knows no such state.
 func (p *player) miss(i int) {
-	p.replied = append(p.replied, false)
 	was := p.observed[i]
 	now := p.replayer.now()
 	p.lane.Completed = false // completion is that of the last turn
