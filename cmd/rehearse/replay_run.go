@@ -141,6 +141,11 @@ func (f *replayFlags) register(flags *pflag.FlagSet) {
 	registerSlow(flags, &f.Spec.Slow)
 	flags.StringVar(&f.Spec.User, "user", "",
 		"model of the simulated user (default: what the user said when asked the same)")
+	flags.IntVar(&f.Spec.MaxExtraTurns, "max-extra-turns", replay.DefaultMaxExtraTurns,
+		"turns of the simulated user beyond as many as the log has (simulated mode)")
+	flags.StringVar(&f.Spec.Judge, "judge", "", "model that compares the replies of both agents, in both orders")
+	flags.StringArrayVar(&f.Spec.Rules.Slices, "slice", nil,
+		"field of context or metadata in each slice of which nothing may get worse (repeatable)")
 	flags.StringVar(&f.Flows, "flows", "flows", "folder, or file, of the flows that variants name")
 	flags.StringVar(&f.Prompts, "prompts", "prompts", "folder of the prompt files that variants name")
 	flags.StringVar(&f.config, "config", "", "configuration file with models (default: the nearest rehearse.yaml)")

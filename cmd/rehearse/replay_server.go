@@ -52,6 +52,7 @@ func (f *replayFlags) spec(flags *pflag.FlagSet, config string) runspec.Spec {
 		MinSupport: &rules.MinSupport, MinPower: &rules.MinPower, MaxLost: &rules.MaxLost,
 		MinFidelity: &rules.MinFidelity, Cluster: string(rules.Cluster), AA: s.AA, States: string(s.Side),
 		Repeats: &s.Repeats, User: s.User, Assert: f.Assert, Flows: f.Flows, Prompts: f.Prompts,
+		MaxExtraTurns: &s.MaxExtraTurns, Judge: s.Judge, Slice: rules.Slices,
 		TurnTimeout: new(runspec.Duration(s.TurnTimeout)), Slow: new(runspec.Duration(s.Slow)),
 	}
 	spec := runspec.Spec{Schema: runspec.Schema, Kind: runspec.KindReplay, Replay: r, Config: config}

@@ -113,6 +113,7 @@ func (f *watchFlags) run(ctx context.Context, env *Env) error {
 		return err
 	}
 	f.Store = cmp.Or(f.Store, f.Setup.StorePath())
+	f.Spec.MaxExtraTurns = replay.DefaultMaxExtraTurns
 	f.Spec.Gate, f.Spec.Rules, f.Secret = replay.GatePaired, replay.DefaultRules(),
 		env.Getenv("REHEARSE_WEBHOOK_SECRET")
 	if err := f.Spec.Rules.SetMargins(f.margins); err != nil {

@@ -25,6 +25,9 @@ type Choice struct {
 	// Zone is that of the times of the sessions, which decide the days on which they began; nil is UTC.
 	Zone *time.Location
 
+	// Slices are fields whose values the sessions are given.
+	Slices []string
+
 	// byEnd takes a session into the range in which its last event lies, wherever it began. What known knows is passed
 	// over, uncounted; nil knows nothing.
 	byEnd bool
@@ -44,11 +47,13 @@ type LogToFigures struct {
 	BelowMinTurns int `json:"below_min_turns"`
 	NotSampled    int `json:"not_sampled"`
 	Lost          int `json:"lost"`
-	// Compared is the sum of the three below, which say how the sessions had ended.
+	// Compared is the sum of the four below. Those that are Censored completed in the log and wait for an answer in a
+	// lane; the others say how the sessions had ended.
 	Compared       int `json:"compared"`
 	Completed      int `json:"completed"`
 	DroppedOff     int `json:"dropped_off"`
 	UnknownOutcome int `json:"unknown_outcome"`
+	Censored       int `json:"censored"`
 	// RowFaults are what is wrong with rows of the sessions that were read.
 	RowFaults []RowFault `json:"row_faults"`
 }
@@ -64,7 +69,7 @@ func (c Choice) filter() Filter {
 func (c Choice) sessions(events iter.Seq2[Event, error], table *LogToFigures,
 	faults *Faults) iter.Seq2[*Session, error] {
 	return func(yield func(*Session, error) bool) {
-		for s, err := range bySession(events, c.Gap, c.From, c.To) {
+		for s, err := range bySession(events, c.Gap, c.From, c.To, c.Slices) {
 			if err != nil {
 				yield(nil, err)
 				return
@@ -117,8 +122,8 @@ func (t *LogToFigures) Lines() []string {
 		{t.BelowMinTurns, "with fewer user messages than --min_turns"},
 		{t.NotSampled, "not in the sample"},
 		{t.Lost, "lost: a lane failed"},
-		{t.Compared, fmt.Sprintf("compared: %d completed, %d dropped off, %d of unknown outcome", t.Completed,
-			t.DroppedOff, t.UnknownOutcome)},
+		{t.Compared, fmt.Sprintf("compared: %d completed, %d dropped off, %d of unknown outcome, %d censored", t.Completed,
+			t.DroppedOff, t.UnknownOutcome, t.Censored)},
 	} {
 		if of.n > 0 {
 			lines = append(lines, fmt.Sprintf("%d %s", of.n, of.what))
@@ -147,7 +152,8 @@ func (e *NothingError) Unwrap() error { return ErrNoSessions }
 func (e *Evaluation) chosen(ctx context.Context, table *LogToFigures, faults *Faults) iter.Seq2[*Session, error] {
 	c := Choice{
 		FlowID: e.Head.Run.FlowID, From: e.From, To: e.To, MinTurns: e.MinTurns, Gap: e.SessionGap,
-		Zone: e.From.Location(), byEnd: e.byEnd, known: e.known,
+		Slices: e.Rules.Slices,
+		Zone:   e.From.Location(), byEnd: e.byEnd, known: e.known,
 	}
 	return c.sessions(resumingIterator(ctx, e.Events, c.filter()), table, faults)
 }

@@ -64,14 +64,45 @@ func (t *Tally) clusters(by Clustering) (Clusters, error) {
 	return c, nil
 }
 
-// pairs returns a metric's columns of both lanes as pairs in their clusters.
-func (t *Tally) pairs(m *metric, by Clustering, baseline, candidate []float64) *stats.Pairs {
-	p := &stats.Pairs{}
+// part is some of the sessions, by their places.
+type part struct {
+	sessions, lost []int
+	// rescued are those of rescued. Metrics of the path leave them out, and those that are censored, whose path has not
+	// come to its end.
+	rescued map[int]bool
+	// entire is true of a part in which metrics of the path leave out nothing.
+	entire bool
+}
+
+// partOf returns the sessions of which a function is true.
+func (t *Tally) partOf(chosen func(*played) bool) part {
+	var p part
 	for i := range t.sessions {
-		m.add(p, by.clusterOf(&t.sessions[i]), baseline[i], candidate[i])
+		if chosen(&t.sessions[i]) {
+			p.sessions = append(p.sessions, i)
+		}
+	}
+	for i := range t.lost {
+		if chosen(&t.lost[i]) {
+			p.lost = append(p.lost, i)
+		}
+	}
+	return p
+}
+
+// all returns every session.
+func (t *Tally) all() part { return t.partOf(func(*played) bool { return true }) }
+
+// pairs returns a metric's columns of both lanes as pairs in their clusters.
+func (t *Tally) pairs(m *metric, by Clustering, baseline, candidate []float64, in part) *stats.Pairs {
+	p := &stats.Pairs{}
+	for _, i := range in.sessions {
+		if !m.path || in.entire || !in.rescued[i] && !t.isCensored(i) {
+			m.add(p, by.clusterOf(&t.sessions[i]), baseline[i], candidate[i])
+		}
 	}
 	if m.everyPair {
-		for i := range t.lost {
+		for _, i := range in.lost {
 			m.add(p, by.clusterOf(&t.lost[i]), t.lanes[Baseline].answered[i], t.lanes[Candidate].answered[i])
 		}
 	}

@@ -48,6 +48,8 @@ const (
 	P95Latency        = "p95_latency_ms"
 	SlowTurns         = "slow_turns"
 	CostUSD           = "cost_usd"
+	ReplySimilarity   = "reply_similarity"
+	ReplyWinRate      = "reply_win_rate"
 )
 
 // MetricNames lists S4's metrics in the order of their report.

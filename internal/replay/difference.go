@@ -3,6 +3,7 @@ package replay
 import (
 	"fmt"
 	"math"
+	"strings"
 
 	"github.com/rehearse-dev/rehearse/internal/base/stats"
 )
@@ -25,25 +26,31 @@ func (m *metric) criterion(power float64) stats.Criterion {
 
 // compareVariants adds the differences between the lanes to the report of each metric, and returns what the gate
 // decides by.
-func (t *Tally) compareVariants(reports []MetricReport, metrics []metric, rules *Rules) *findings {
+func (t *Tally) compareVariants(reports []MetricReport, metrics []metric, rules *Rules, in part) *findings {
 	baseline, candidate := t.lanes[Baseline], t.lanes[Candidate]
 	f := &findings{lost: t.lostPairs(), compared: len(t.sessions), concealed: t.concealed(metrics, rules.MaxLost)}
+	f.rescued = len(in.rescued)
+	f.censored, f.open = t.openEnds(in.sessions)
 	f.heard = map[string]hearing{Baseline: baseline.heard, Candidate: candidate.heard}
 	f.completable, f.losable = t.completions()
 	var at []int
-	together := t.compareTogether(metrics, rules)
+	together := t.compareTogether(metrics, rules, in)
 	for i := range metrics {
 		m := &metrics[i]
 		if m.apart {
 			continue
 		}
 		if m.onSupport != nil {
-			reports[i].DifferenceOnSupport = t.differenceOnSupport(m, rules, baseline.onSupport[i],
-				candidate.onSupport[i])
+			reports[i].DifferenceOnSupport = t.plainDifference(m, rules, baseline.onSupport[i],
+				candidate.onSupport[i], in)
 		}
 		d, ok := together[i]
 		if !ok {
-			d = t.pairs(m, rules.Cluster, baseline.whole[i], candidate.whole[i]).Compare(m.criterion(rules.MinPower))
+			d = t.pairs(m, rules.Cluster, baseline.whole[i], candidate.whole[i], in).Compare(m.criterion(rules.MinPower))
+		}
+		if m.path && m.role != shown && (len(in.rescued) > 0 || f.censored[Baseline]+f.censored[Candidate] > 0) {
+			reports[i].DifferenceOfAll = t.plainDifference(m, rules, baseline.whole[i], candidate.whole[i],
+				part{sessions: in.sessions, entire: true})
 		}
 		if d.N == 0 {
 			continue
@@ -72,12 +79,12 @@ func (t *Tally) compareVariants(reports []MetricReport, metrics []metric, rules 
 
 // compareTogether returns the differences of the metrics that decide or guard, by their place. They share their
 // resamples. The many others are compared one after the other, so that their pairs need no memory at the same time.
-func (t *Tally) compareTogether(metrics []metric, rules *Rules) map[int]stats.Difference {
+func (t *Tally) compareTogether(metrics []metric, rules *Rules, in part) map[int]stats.Difference {
 	var all []stats.Metric
 	var at []int
 	for i := range metrics {
 		if m := &metrics[i]; m.role != shown {
-			pairs := t.pairs(m, rules.Cluster, t.lanes[Baseline].whole[i], t.lanes[Candidate].whole[i])
+			pairs := t.pairs(m, rules.Cluster, t.lanes[Baseline].whole[i], t.lanes[Candidate].whole[i], in)
 			all, at = append(all, stats.Metric{Pairs: pairs, Criterion: m.criterion(rules.MinPower)}), append(at, i)
 		}
 	}
@@ -136,11 +143,11 @@ func (t *Tally) worstCase(d stats.Difference) *float64 {
 	return new((float64(d.N)*d.Mean - float64(lost)) / float64(d.N+lost))
 }
 
-// differenceOnSupport compares the lanes on the turns that they have in common; nil where there are none.
-func (t *Tally) differenceOnSupport(m *metric, rules *Rules, baseline, candidate []float64) *DifferenceReport {
+// plainDifference compares two columns by a metric that decides nothing; nil where no session has both.
+func (t *Tally) plainDifference(m *metric, rules *Rules, baseline, candidate []float64, in part) *DifferenceReport {
 	plain := *m
 	plain.role, plain.everyPair = shown, false
-	d := t.pairs(&plain, rules.Cluster, baseline, candidate).Compare(plain.criterion(rules.MinPower))
+	d := t.pairs(&plain, rules.Cluster, baseline, candidate, in).Compare(plain.criterion(rules.MinPower))
 	if d.N == 0 {
 		return nil
 	}
@@ -174,8 +181,8 @@ func (t *Tally) supportOf() map[string]*float64 {
 	return support
 }
 
-// specGate is S4's gate as the one that decides.
-func specGate(c *Comparison, paired Gate) Gate {
+// specGate is S4's gate as the one that decides. Facts follow what it comes to.
+func specGate(c *Comparison, paired Gate, facts []string) Gate {
 	g := paired
 	g.Name, g.Outcome, g.Reasons = GateSpec, Passed, []Reason{}
 	held := 0
@@ -193,6 +200,6 @@ func specGate(c *Comparison, paired Gate) Gate {
 		g.Outcome, begin = NotPassed, "Not passed: "
 		g.Reasons = []Reason{{Code: "spec", Text: said}}
 	}
-	g.Headline, g.ExitCode = begin+said, g.Outcome.ExitCode()
+	g.Headline, g.ExitCode = begin+strings.Join(append([]string{said}, facts...), "; "), g.Outcome.ExitCode()
 	return g
 }

@@ -27,8 +27,11 @@ func (o Outcome) WithoutWords() (Outcome, error) {
 
 // eraseWords leaves of one time that a session was replayed what was counted.
 func (p *Pair) eraseWords() {
-	p.UnitID = ""
+	p.UnitID, p.Slices = "", nil
 	erase(&p.Dropped)
+	if p.Preference != nil {
+		erase(&p.Preference.Reason)
+	}
 	for i := range p.Variations {
 		lane := &p.Variations[i]
 		lane.Data = nil

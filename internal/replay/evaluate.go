@@ -8,6 +8,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/rehearse-dev/rehearse/internal/base/source"
 	"github.com/rehearse-dev/rehearse/internal/base/stats"
 )
 
@@ -168,7 +169,7 @@ func (e *Evaluation) send(ctx context.Context, table *LogToFigures, faults *Faul
 	defer stop()
 	states := &LoggedStates{}
 	e.Head.States = states
-	known := 0
+	known, sliced := 0, map[string]bool{}
 	for s, err := range e.chosen(ctx, table, faults) {
 		if err != nil {
 			return err
@@ -178,6 +179,10 @@ func (e *Evaluation) send(ctx context.Context, table *LogToFigures, faults *Faul
 			continue
 		}
 		known++
+		for _, kind := range sliceKinds(&e.Rules) {
+			of := played{flow: s.FlowID, unit: s.UnitID, day: s.Started.String(), turns: s.Turns(), slices: s.Slices}
+			sliced[kind.by] = sliced[kind.by] || kind.value(&of) != ""
+		}
 		states.add(s, e.Measuring.Side, e.Measuring.similarity(e.Replayer.Mode))
 		j := &job{done: make(chan struct{})}
 		if j.resultOf.Pair, err = former(s.ID); err != nil {
@@ -193,6 +198,11 @@ func (e *Evaluation) send(ctx context.Context, table *LogToFigures, faults *Faul
 		case ordered <- j:
 		case <-ctx.Done():
 			return ctx.Err()
+		}
+	}
+	for _, field := range e.Rules.Slices {
+		if known > 0 && !sliced[field] {
+			return source.Invalid("--slice %s: no session has this field in its context or metadata", field)
 		}
 	}
 	if e.Known != nil {

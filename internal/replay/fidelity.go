@@ -84,7 +84,7 @@ func (r *Replayer) talk(ctx context.Context, s *Session) ([]VariationTurn, error
 		Session: s, Observed: observed, Agent: r.Candidate, State: observed[0].Before,
 		LastReply: s.lastReplyBefore(s.places()[0]),
 	}
-	for len(turns) < maxSimulated(len(observed)) {
+	for len(turns) < r.maxSimulated(len(observed)) {
 		scene.Turns = turns
 		said, ok, err := r.User.Next(ctx, scene)
 		if err != nil || !ok {

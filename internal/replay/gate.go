@@ -145,6 +145,19 @@ type findings struct {
 	concealed []concealment
 	// heard says of each lane how many of its states its words bear out.
 	heard map[string]hearing
+	// rescued counts the dropped sessions that only the candidate completes, where completion match falls by nothing
+	// else; else it is 0. newlyLost are the ids of those that only the baseline completes.
+	rescued   int
+	newlyLost []string
+	// censored counts the sessions of each lane that wait for an answer which the log does not have, open those in which
+	// the candidate may have lost by that.
+	censored map[string]int
+	open     int
+	// slices are those of the sessions, openSlices why guards among them cannot be judged.
+	slices     []Slice
+	openSlices []Reason
+	// preferences are the judge's.
+	preferences Preferences
 	// together is the verdict over the metrics.
 	together stats.Verdict
 	lost     Lost
@@ -165,8 +178,8 @@ func (f *findings) judge(rules *Rules) Gate {
 	if len(unfit) > 0 && g.Verdict != stats.Worse {
 		g.Verdict = VerdictNotJudgeable
 	}
-	if g.Verdict == stats.Better && len(f.untold(rules)) > 0 { // the rest is not known
-		g.Verdict = stats.Inconclusive
+	if (g.Verdict == stats.Better || g.Verdict == stats.NonInferior && len(f.censored) > 0) && len(f.untold(rules)) > 0 {
+		g.Verdict = stats.Inconclusive // the rest is not known
 	}
 	for _, step := range []struct {
 		outcome Decision
@@ -198,6 +211,13 @@ func (f *findings) verdict() stats.Verdict {
 			return stats.Worse
 		}
 	}
+	for i := range f.slices {
+		for _, d := range f.slices[i].Metrics {
+			if d.Verdict == string(stats.Worse) {
+				return stats.Worse
+			}
+		}
+	}
 	return f.together
 }
 
@@ -218,6 +238,12 @@ func (f *findings) falseAlarm() FalseAlarm {
 			if list[i].Varies {
 				a.Worse += (1 - stats.Confidence) / 2
 			}
+		}
+	}
+	for i := range f.slices { // corrected, so that all of them together raise no more than one metric does
+		if f.slices[i].Guard {
+			a.Worse += (1 - stats.Confidence) / 2
+			break
 		}
 	}
 	a.Worse = min(math.Round(1000*a.Worse)/1000, 1)

@@ -11,12 +11,12 @@ import (
 // concealment is a metric that is known of the baseline in more sessions than of the candidate.
 type concealment struct {
 	*metric
-	sessions int // so many more
+	sessions int // those in which only the baseline's is known
 	of       int // the sessions in which the baseline's is known
 }
 
-// concealed lists the metrics that decide or guard and are known of the baseline in more sessions than of the
-// candidate, by more than a share of them: a candidate that does not report what it costs would cost nothing. A
+// concealed lists the metrics that decide or guard and are known of the baseline and not of the candidate in more than a
+// share of the sessions: a candidate that does not report what it costs would cost nothing. A
 // baseline that costs nothing has no cost to compare with.
 func (t *Tally) concealed(metrics []metric, most float64) []concealment {
 	var all []concealment
@@ -25,15 +25,32 @@ func (t *Tally) concealed(metrics []metric, most float64) []concealment {
 		if m.role == shown {
 			continue
 		}
-		was, is := t.knownIn(Baseline, i), t.knownIn(Candidate, i)
+		was := t.knownIn(Baseline, i)
 		if m.unit == USD && was > 0 && *meanOf(t.lanes[Baseline].whole[i]) == 0 {
 			continue
 		}
-		if was > is && (is == 0 || float64(was-is) > most*float64(was)) {
-			all = append(all, concealment{m, was - is, was})
+		if hidden := t.knownInBaselineOnly(i); hidden > 0 &&
+			(t.knownIn(Candidate, i) == 0 || float64(hidden) > most*float64(was)) {
+			all = append(all, concealment{m, hidden, was})
 		}
 	}
 	return all
+}
+
+// knownInBaselineOnly counts the sessions in which the metric in a column is known of the baseline and not of the
+// candidate.
+func (t *Tally) knownInBaselineOnly(column int) int {
+	n := 0
+	baseline, candidate := t.lanes[Baseline], t.lanes[Candidate]
+	if baseline == nil {
+		return 0
+	}
+	for i, x := range baseline.whole[column] {
+		if !math.IsNaN(x) && (candidate == nil || math.IsNaN(candidate.whole[column][i])) {
+			n++
+		}
+	}
+	return n
 }
 
 // knownIn counts the sessions in which the metric in a column is known of a lane.
@@ -76,7 +93,7 @@ func (f *findings) conceals(metric string) bool {
 // be seen. A margin of that metric accepts it.
 func (f *findings) hidden(rules *Rules) []Reason {
 	var reasons []Reason
-	if f.conceals(CompletedShare) && !rules.accepts(CompletedShare) {
+	if f.conceals(CompletedShare) && f.censored[Candidate] == 0 && !rules.accepts(CompletedShare) {
 		reasons = append(reasons, Reason{
 			"power", CompletionMatch,
 			"the baseline tells when a conversation is complete and the candidate does not, so that one " +
@@ -95,10 +112,21 @@ func (f *findings) hidden(rules *Rules) []Reason {
 				"state_of, or accept it with --margin state_progression_match=100pp",
 		})
 	}
+	if p := f.preferences; p.swayed() {
+		reasons = append(reasons, Reason{"power", ReplyWinRate, fmt.Sprintf(
+			"the judge's preference depends on the order of the replies in %d of %s: use another --judge", p.ByOrder,
+			text.Plural(p.Wins+p.Losses+p.Ties-p.Same, "comparison"))})
+	}
 	for i := range f.concealed {
 		c := &f.concealed[i]
 		switch c.name {
 		case CompletionMatch, CompletedShare, EndedEarly, StateProgression: // as above
+			continue
+		}
+		if c.name == ReplyWinRate {
+			reasons = append(reasons, Reason{"power", c.name, fmt.Sprintf(
+				"the judge gave no verdict on the replies in %d of %s: "+
+					"see why in the sessions, and use another --judge", c.sessions, text.Plural(c.of, "session"))})
 			continue
 		}
 		if !rules.accepts(c.name) {

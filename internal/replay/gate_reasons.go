@@ -3,6 +3,7 @@ package replay
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/rehearse-dev/rehearse/internal/base/stats"
@@ -19,18 +20,28 @@ func (f *findings) worse() []Reason {
 			}
 		}
 	}
+	for i := range f.slices {
+		s := &f.slices[i]
+		for _, m := range table {
+			if d := s.Metrics[m.name]; d.Verdict == string(stats.Worse) {
+				reasons = append(reasons, Reason{"worse", m.name, fmt.Sprintf("%s is worse in %s: %s in %s",
+					m.name, s.name(), m.change(d.Mean), text.Plural(s.Sessions, "session"))})
+			}
+		}
+	}
 	return reasons
 }
 
 // loss says by how much a metric differs, with its interval.
 func (c *compared) loss() string {
-	way := "lower"
-	if c.Mean > 0 {
-		way = "higher"
-	}
 	low, high := math.Abs(c.Interval[0]), math.Abs(c.Interval[1])
-	return fmt.Sprintf("%s %s, 95 %% interval %s to %s", c.amount(math.Abs(c.Mean)), way, c.amount(min(low, high)),
+	return fmt.Sprintf("%s, 95 %% interval %s to %s", c.change(c.Mean), c.amount(min(low, high)),
 		c.amount(max(low, high)))
+}
+
+// change says by how much a metric differs: "3.1 points lower".
+func (m *metric) change(mean float64) string {
+	return m.amount(math.Abs(mean)) + " " + either(mean > 0, "higher", "lower")
 }
 
 func (f *findings) lostPairs(rules *Rules) []Reason {
@@ -94,7 +105,35 @@ func (f *findings) blind(rules *Rules) []Reason {
 
 // untold lists why what was compared does not tell how the conversations went.
 func (f *findings) untold(rules *Rules) []Reason {
-	return append(f.untelling(rules), f.hidden(rules)...)
+	why := f.censoredEnds(rules)
+	if why == nil {
+		why = f.untelling(rules)
+	}
+	return slices.Concat(why, f.openSlices, f.hidden(rules))
+}
+
+// censoredEnds says that too many conversations end while a lane waits for an answer: an agent that asks for ever more
+// would lose nothing else. A margin of completion accepts as many as it has room for.
+func (f *findings) censoredEnds(rules *Rules) []Reason {
+	most := rules.MaxLost
+	for _, name := range []string{CompletionMatch, CompletedShare} {
+		most = max(most, rules.Margins[name].Absolute)
+	}
+	open := f.open
+	if !slices.ContainsFunc(slices.Concat(f.metrics, f.guards), func(c compared) bool { return c.name == CompletedShare }) {
+		open = max(open, f.censored[Baseline]) // no session is left to compare
+	}
+	if float64(open) <= most*float64(f.compared) {
+		return nil
+	}
+	remedy := "replay them with --mode simulated"
+	if f.mode == Simulated {
+		remedy = "replay them with a model as --user"
+	}
+	return []Reason{{"power", CompletionMatch, fmt.Sprintf(
+		"it is not known whether %d of %s would have completed, as a lane waits for an answer that the log does not "+
+			"have: %s, or accept it with --margin completed=100pp", open, text.Plural(f.compared, "conversation"),
+		remedy)}}
 }
 
 // untelling says why no metric tells how the conversations went: states are not compared, and the baseline completes
@@ -109,7 +148,7 @@ func (f *findings) untelling(rules *Rules) []Reason {
 		c := &f.metrics[i]
 		_, set := rules.Margins[c.name]
 		switch {
-		case c.name == CompletionMatch:
+		case c.name == CompletionMatch, c.name == CompletedShare && f.rescued > 0:
 			ends = c
 		case set && (c.name == StateProgression || table[columnOf(c.name)].role != decides):
 			return nil

@@ -259,7 +259,7 @@ func TestGate(t *testing.T) {
 				if i%4 == 0 {
 					was.CompletionMatch = new(0.0)
 				}
-			}}, replay.Passed, stats.Better, "", []string{"Passed: the candidate is better in completion_match"},
+			}}, replay.Passed, stats.Better, "", []string{"the candidate is better in completion_match"},
 		},
 		{
 			"a gain of one that ends early",
@@ -665,15 +665,20 @@ func TestLists(t *testing.T) {
 			}
 		case 4:
 			p.Outcome, was.CompletionMatch, is.CompletionMatch = replay.EndUnknown, nil, nil
+		case 5:
+			censor(is)
 		}
 	}}.report(t)
 	got, err := json.Marshal(map[string]any{"lists": r.Lists, "outcomes": r.Outcomes})
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := `{"lists":{"regressed":["s00000","s00002","s00003"],"fixed":["s00001"],"lost":["s00000"],"rescued":["s00002"]},` +
-		`"outcomes":{"baseline":{"completed_completed":96,"completed_not":1,"dropped_completed":0,"dropped_not":2},` +
-		`"candidate":{"completed_completed":96,"completed_not":1,"dropped_completed":2,"dropped_not":0}}}`
+	want := `{"lists":{"regressed":["s00000","s00002","s00003"],"fixed":["s00001"],"newly_lost":["s00000"],` +
+		`"lost":["s00000"],"rescued":["s00002"],"censored":["s00005"]},` +
+		`"outcomes":{"baseline":{"completed_completed":96,"completed_not":1,"completed_censored":0,` +
+		`"dropped_completed":0,"dropped_not":2,"dropped_censored":0},` +
+		`"candidate":{"completed_completed":95,"completed_not":1,"completed_censored":1,` +
+		`"dropped_completed":2,"dropped_not":0,"dropped_censored":0}}}`
 	if string(got) != want {
 		t.Errorf("%s\nwant\n%s", got, want)
 	}

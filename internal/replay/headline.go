@@ -6,9 +6,11 @@ import (
 	"strings"
 
 	"github.com/rehearse-dev/rehearse/internal/base/stats"
+	"github.com/rehearse-dev/rehearse/internal/base/text"
 )
 
-// headline is the line by which a run is known: the outcome, each reason, and what could have gone unseen.
+// headline is the line by which a run is known: the outcome, each reason, what became of conversations, and what could
+// have gone unseen.
 func (f *findings) headline(g *Gate) string {
 	parts := make([]string, 0, len(g.Reasons)+2)
 	for _, r := range g.Reasons {
@@ -17,13 +19,7 @@ func (f *findings) headline(g *Gate) string {
 	begin := ""
 	switch g.Outcome {
 	case Passed:
-		begin, parts = "Passed", append(parts, f.found(g.Verdict))
-		if !slices.ContainsFunc(f.metrics, func(c compared) bool { return c.name == StateProgression }) {
-			parts = append(parts, "no states could be compared, so that what was said before the end was not")
-		}
-		if n := f.lost.pairs(); n > 0 {
-			parts = append(parts, fmt.Sprintf("%d of %d pairs lost", n, n+f.compared))
-		}
+		begin = "Passed"
 	case NotPassed:
 		begin = "Not passed"
 	case Underpowered:
@@ -31,10 +27,62 @@ func (f *findings) headline(g *Gate) string {
 	case NotJudgeable:
 		begin, parts = "Cannot be judged from this log", append(parts, f.otherModes())
 	}
+	parts = append(parts, f.facts(g.Outcome == Passed && !f.preferences.Judged())...)
+	if g.Outcome == Passed {
+		parts = append(parts, f.found(g.Verdict))
+		if !slices.ContainsFunc(f.metrics, func(c compared) bool { return c.name == StateProgression }) {
+			parts = append(parts, "no states could be compared, so that what was said before the end was not")
+		}
+		if n := f.lost.pairs(); n > 0 {
+			parts = append(parts, fmt.Sprintf("%d of %d pairs lost", n, n+f.compared))
+		}
+	}
 	if unseen := f.unseenWords(g); unseen != "" {
 		parts = append(parts, unseen)
 	}
 	return begin + ": " + strings.Join(parts, "; ")
+}
+
+// Unjudged is what a run comes to that finds nothing worse, where no judge compared the replies.
+const Unjudged = "No regression in behavior; replies were not judged"
+
+// maxNewlyLost is how many newly lost sessions a headline names, maxNamed the bytes of a name.
+const (
+	maxNewlyLost = 5
+	maxNamed     = 60
+)
+
+// facts say what every headline has to: that the replies were not judged, if so, and which conversations were rescued,
+// newly lost or censored.
+func (f *findings) facts(unjudged bool) []string {
+	var facts []string
+	if unjudged {
+		facts = append(facts, Unjudged)
+	}
+	switch n := len(f.newlyLost); {
+	case f.rescued > 0:
+		facts = append(facts, fmt.Sprintf("%s that %s dropped %s completed, 0 newly lost",
+			text.Plural(f.rescued, "conversation"), either(f.rescued == 1, "was", "were"),
+			either(f.rescued == 1, "is", "are")))
+	case n > 0:
+		names := make([]string, 0, maxNewlyLost)
+		for _, id := range f.newlyLost[:min(n, maxNewlyLost)] {
+			names = append(names, text.OneLine(line(id), maxNamed))
+		}
+		more := ""
+		if n > maxNewlyLost {
+			more = fmt.Sprintf(" and %d more", n-maxNewlyLost)
+		}
+		facts = append(facts, fmt.Sprintf("%d newly lost %s (%s%s)", n,
+			either(n == 1, "conversation", "conversations"), strings.Join(names, ", "), more))
+	}
+	for _, lane := range []string{Candidate, Baseline} {
+		if n := f.censored[lane]; n > 0 {
+			facts = append(facts, fmt.Sprintf("%s ended while the %s still waited for an answer",
+				text.Plural(n, "conversation"), lane))
+		}
+	}
+	return facts
 }
 
 func (f *findings) found(verdict stats.Verdict) string {
@@ -65,7 +113,8 @@ func (f *findings) otherModes() string {
 func (f *findings) unseenWords(g *Gate) string {
 	for i := range f.metrics {
 		c := &f.metrics[i]
-		if c.name != CompletionMatch && g.hasUnseen(CompletionMatch) {
+		if c.name != CompletionMatch && g.hasUnseen(CompletionMatch) ||
+			c.name != CompletedShare && f.rescued > 0 {
 			continue
 		}
 		loss := g.Unseen[c.name].Loss

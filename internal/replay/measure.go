@@ -7,6 +7,7 @@ import (
 
 	"github.com/rehearse-dev/rehearse/internal/base/chat"
 	"github.com/rehearse-dev/rehearse/internal/base/stats"
+	"github.com/rehearse-dev/rehearse/internal/eval/grader"
 )
 
 // Metrics say how a replay compares with its session (replay.md section 4). What does not apply is nil.
@@ -38,6 +39,8 @@ type Metrics struct {
 	// Exhausted is true when the session's messages ran out before the replay completed.
 	Exhausted bool `json:"user_turns_exhausted"`
 
+	// Censored is Variation.Censored: completion is then unknown.
+	Censored bool `json:"censored,omitempty"`
 	// Completed is 1 when the replay completed, else 0. CompletedOnPath, CompletedOffPath and EndedEarly split it: the
 	// first two by whether every turn was supported; both are nil where support is not known.
 	Completed        *float64 `json:"completed"`
@@ -65,7 +68,13 @@ type Metrics struct {
 	// UserSeconds is the time that the real user took to think.
 	UserSeconds *float64 `json:"user_think_seconds,omitempty"`
 	Tokens      *float64 `json:"tokens,omitempty"`
-	CostUSD     *float64 `json:"cost_usd,omitempty"`
+	// ReplySimilarity is the mean over the logged replies of how like them those of the lane are. Of a reply that the
+	// lane does not give it is 0.
+	ReplySimilarity *float64 `json:"reply_similarity,omitempty"`
+	// ReplyWinRate is 1 when the judge prefers the lane's replies to the baseline's, 0 when it prefers the baseline's,
+	// else 0.5, as that of the baseline always is; nil without a verdict.
+	ReplyWinRate *float64 `json:"reply_win_rate,omitempty"`
+	CostUSD      *float64 `json:"cost_usd,omitempty"`
 }
 
 // OnSupport are the metrics over the turns that are supported in every lane. Those of a whole session are nil unless
@@ -259,11 +268,32 @@ func (l *Variation) measure(s *Session, observed *Variation, mode Mode, how Meas
 	}
 	m.OnSupport = l.onSupport(&m, was, common, how.similarity(mode))
 	l.measureEnd(&m, s, observed, mode)
+	m.ReplySimilarity = l.compareReplies(observed)
 	l.untold(&m)
 	if mode == Recorded && len(l.Turns) < turns {
 		m.Exhausted = false // whoever ended the conversation, messages were left
 	}
 	l.Metrics = &m
+}
+
+// compareReplies measures each reply beside the logged one, and returns the mean over the logged replies.
+func (l *Variation) compareReplies(observed *Variation) *float64 {
+	sum, n := 0.0, 0
+	for i := range observed.Turns {
+		logged := observed.Turns[i].Bot
+		if blank(logged) {
+			continue
+		}
+		n++
+		if i < len(l.Turns) {
+			l.Turns[i].Similarity = new(grader.LexicalSimilarity(l.Turns[i].Bot, logged))
+			sum += *l.Turns[i].Similarity
+		}
+	}
+	if n == 0 {
+		return nil
+	}
+	return new(sum / float64(n))
 }
 
 // inStep lines up turn by turn.

@@ -83,10 +83,13 @@ func ReadNodes(data []byte) (*Nodes, error) {
 	return n, nil
 }
 
+// fieldPrefix begins what a node asks for that fills a field.
+const fieldPrefix = "field "
+
 // requestsField names the field that a node fills, or else the options that it offers.
 func requestsField(field string, options []string) string {
 	if field != "" {
-		return "field " + field
+		return fieldPrefix + field
 	}
 	slices.Sort(options)
 	return strings.Join(options, "\n")

@@ -34,9 +34,12 @@ type Variation struct {
 	Name      string `json:"lane"`
 	Completed bool   `json:"completed"`
 	// Error says why the lane failed, which loses the pair; empty when it did not.
-	Error string          `json:"error,omitempty"`
-	Turns []VariationTurn `json:"turns"`
-	Data  map[string]any  `json:"data_collected,omitempty"`
+	Error string `json:"error,omitempty"`
+	// Censored is true when it is not known whether the conversation would have completed: the logged one did, and the
+	// agent still waits for an answer that the log does not have.
+	Censored bool            `json:"censored,omitempty"`
+	Turns    []VariationTurn `json:"turns"`
+	Data     map[string]any  `json:"data_collected,omitempty"`
 	// NoStates is true of an agent that does not say in what state a conversation stands, Endless of one that cannot
 	// complete any, NoData of one that does not say what it has collected.
 	NoStates bool `json:"no_states,omitempty"`
@@ -68,6 +71,8 @@ type VariationTurn struct {
 	// Invented is true for the messages of a simulated user.
 	Invented  bool     `json:"simulated,omitempty"`
 	LatencyMS *float64 `json:"latency_ms"`
+	// Similarity is how like the logged reply this one is, by its words, from 0 to 1; nil where none was logged.
+	Similarity *float64 `json:"reply_similarity,omitempty"`
 	// ToolCalls counts the calls of tools in the answer.
 	ToolCalls int `json:"tool_calls,omitempty"`
 	Tokens    int `json:"tokens,omitempty"`
@@ -88,6 +93,10 @@ type Pair struct {
 	// Outcome is how the session ended: completed, dropped or unknown.
 	Outcome string    `json:"outcome"`
 	Started time.Time `json:"started_at"`
+	// Slices are the values of the fields by which sessions are sliced.
+	Slices map[string]string `json:"slices,omitempty"`
+	// Preference is what the judge said of the replies; nil where none was asked.
+	Preference *Preference `json:"preference,omitempty"`
 	// FirstVariant is the one that was replayed first; empty without a baseline.
 	FirstVariant string      `json:"first_lane,omitempty"`
 	Variations   []Variation `json:"lanes"`

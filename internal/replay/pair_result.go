@@ -31,6 +31,9 @@ func (r *Replayer) Run(ctx context.Context, s *Session, how Measuring) (PairResu
 			return PairResult{}, err
 		}
 		Measure(s, again, how)
+		if err := r.prefer(ctx, again); err != nil {
+			return PairResult{}, err
+		}
 		if r.Repeats > 1 {
 			again.Repeat = repeat
 		}
@@ -48,7 +51,7 @@ func (r *Replayer) Run(ctx context.Context, s *Session, how Measuring) (PairResu
 func (r *Replayer) Lost(s *Session, why string) (PairResult, error) {
 	pair := &Pair{
 		SessionID: s.ID, FlowID: s.FlowID, UnitID: s.UnitID, Mode: r.Mode, Outcome: s.Outcome(), Started: s.Started,
-		Dropped: why, Variations: []Variation{observe(s)},
+		Slices: s.Slices, Dropped: why, Variations: []Variation{observe(s)},
 	}
 	for _, name := range r.lanes() {
 		pair.Variations = append(pair.Variations, Variation{Name: name, Error: why, Turns: []VariationTurn{}})

@@ -11,6 +11,7 @@ import (
 
 	"github.com/rehearse-dev/rehearse/internal/base/chat"
 	"github.com/rehearse-dev/rehearse/internal/base/stats"
+	"github.com/rehearse-dev/rehearse/internal/eval/grader"
 	"github.com/rehearse-dev/rehearse/internal/eval/runner"
 	"github.com/rehearse-dev/rehearse/internal/spec/result"
 )
@@ -25,6 +26,10 @@ type Replayer struct {
 	User User
 	// TurnTimeout bounds one turn; 0 is no bound.
 	TurnTimeout time.Duration
+	// MaxExtraTurns bounds the turns of a simulated user beyond as many as the log has.
+	MaxExtraTurns int
+	// Judge compares the replies of both variants; nil compares none.
+	Judge grader.Judge
 	// Repeats is how often a session is replayed; 0 means once.
 	Repeats int
 	// Seed decides which lane goes first.
@@ -50,7 +55,7 @@ func (r *Replayer) Replay(ctx context.Context, s *Session) (*Pair, error) {
 func (r *Replayer) replay(ctx context.Context, s *Session, repeat int) (*Pair, []*result.Test, error) {
 	pair := &Pair{
 		SessionID: s.ID, FlowID: s.FlowID, UnitID: s.UnitID, Mode: r.Mode, Outcome: s.Outcome(), Started: s.Started,
-		Variations: []Variation{observe(s)},
+		Slices: s.Slices, Variations: []Variation{observe(s)},
 	}
 	players := r.players(s, pair.Variations[0].Turns)
 	pair.FirstVariant = r.alternate(ctx, orderOf(s, repeat), players)
@@ -112,7 +117,7 @@ func (r *Replayer) alternate(ctx context.Context, order string, players []*playe
 	for round, left := 0, len(players); left > 0; round++ {
 		for i := range players {
 			p := players[(i+begins+round)%len(players)]
-			if p.over {
+			if p.finished {
 				continue
 			}
 			more := false
@@ -121,7 +126,7 @@ func (r *Replayer) alternate(ctx context.Context, order string, players []*playe
 				_, more = <-p.rest
 			case <-p.rest: // its conversation ended without a turn
 			}
-			if p.over = !more; p.over {
+			if p.finished = !more; p.finished {
 				left--
 			}
 		}
@@ -141,7 +146,7 @@ type player struct {
 	session     *Session
 	observed    []VariationTurn
 	begin, rest chan struct{}
-	over        bool // of alternate
+	finished    bool // of alternate
 	// names are the log's names of states that the agent calls otherwise.
 	names map[string]string
 	// fields are the log's names of data that the agent calls otherwise, and known is what the agent has collected, in
@@ -151,10 +156,10 @@ type player struct {
 	// places are the indexes of the user's messages, once they are needed.
 	places []int
 
-	// mu guards lane while the agent may still answer; ended is true once the runner waits for no answer any more.
-	mu    sync.Mutex
-	ended bool
-	lane  Variation
+	// mu guards lane while the agent may still answer; over is true once the runner waits for no answer any more.
+	mu   sync.Mutex
+	over bool
+	lane Variation
 	// record is the runner's; nil while it runs.
 	record *result.Test
 
@@ -165,8 +170,10 @@ type player struct {
 	fault error
 	// asked is the agent's last reply.
 	asked string
-	// early is true once the agent has completed.
-	early bool
+	// early is true once the agent has completed, ended when it takes no further message.
+	early, ended bool
+	// replied reports of each turn whether its message answers what the agent had asked.
+	replied []bool
 	// astray is true once the log does not fit any more.
 	astray bool
 }
@@ -187,7 +194,7 @@ func (p *player) run(ctx context.Context) {
 	})
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.ended = true
+	p.over = true
 	switch {
 	case p.lane.Error != "":
 	case err != nil:
@@ -198,13 +205,14 @@ func (p *player) run(ctx context.Context) {
 	if p.lane.Error != "" {
 		p.lane.Completed = false
 	}
+	p.lane.Censored = p.censored()
 	p.record = record
 }
 
 // mostTurns bounds the turns of the conversation.
 func (p *player) mostTurns() int {
 	if p.simulates() {
-		return maxSimulated(len(p.observed))
+		return p.replayer.maxSimulated(len(p.observed))
 	}
 	return len(p.observed)
 }
@@ -225,17 +233,19 @@ func (p *player) Next(ctx context.Context, script runner.UserScript) (runner.Lin
 	}
 	p.busy = true
 	i, err := p.reach(ctx)
-	if i >= len(p.observed) && (!p.simulates() || !p.astray) && err == nil {
+	if i >= len(p.observed) && !p.continues() && err == nil {
 		p.busy = false
 		return runner.Line{}, nil
 	}
+	replies := false
 	p.next = VariationTurn{Number: i + 1}
 	if i < len(p.observed) {
 		p.next.User = p.observed[i].User
 	}
 	if p.fault = err; err == nil {
 		p.next.Before = p.named(p.conversation.State())
-		p.next.Supported = i < len(p.observed) && !p.astray && p.supported(i, p.next.Before)
+		replies = i < len(p.observed) && p.supported(i, p.next.Before)
+		p.next.Supported = replies && !p.astray
 		p.astray = p.astray || !p.next.Supported
 		p.next.Invented = p.simulates() && p.astray
 	}
@@ -254,7 +264,9 @@ func (p *player) Next(ctx context.Context, script runner.UserScript) (runner.Lin
 			p.busy = false
 			return runner.Line{}, nil
 		}
+		replies = p.answers(p.next.User, p.next.Before)
 	}
+	p.replied = append(p.replied, replies)
 	return runner.Line{
 		Message: chat.Content{Text: p.next.User}, Blank: true, End: !p.simulates() && i == len(p.observed)-1,
 	}, nil
@@ -264,13 +276,14 @@ func (p *player) Next(ctx context.Context, script runner.UserScript) (runner.Lin
 // turn's index. Turns that the agent cannot take, as it has no such state, are recorded and passed over.
 func (p *player) reach(ctx context.Context) (i int, err error) {
 	for i = len(p.lane.Turns); ; i++ {
-		if i >= len(p.observed) && (!p.simulates() || !p.astray) {
+		if i >= len(p.observed) && !p.continues() {
 			return i, nil
 		}
 		err := p.open(ctx, i)
 		if _, notThere := errors.AsType[*NotThereError](err); !notThere {
 			return i, err
 		}
+		p.replied = append(p.replied, false)
 		was, now := p.observed[i], p.replayer.now()
 		p.lane.Completed = false // completion is that of the last turn
 		p.lane.Turns = append(p.lane.Turns, VariationTurn{
@@ -283,7 +296,7 @@ func (p *player) reach(ctx context.Context) (i int, err error) {
 func (p *player) fail(err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if !p.ended && p.lane.Error == "" {
+	if !p.over && p.lane.Error == "" {
 		p.lane.Error = err.Error()
 	}
 }
@@ -297,6 +310,10 @@ func (p *player) named(state string) string {
 }
 
 func (p *player) simulates() bool { return p.replayer.Mode == Simulated }
+
+// continues reports whether the simulated user goes on after the log. A user who had dropped off stays away as long as
+// all that they said fits.
+func (p *player) continues() bool { return p.simulates() && (p.astray || p.session.Completed) }
 
 // open begins the conversation, in forced mode before every turn.
 func (p *player) open(ctx context.Context, i int) (err error) {
@@ -337,7 +354,7 @@ func (p *player) Close() error {
 }
 
 // maxSimulated bounds the turns of a variant with a simulated user.
-func maxSimulated(observed int) int { return 2*observed + 5 }
+func (r *Replayer) maxSimulated(observed int) int { return observed + r.MaxExtraTurns }
 
 // Send implements runner.Session: it takes the turn that Next has begun.
 func (p *player) Send(ctx context.Context, _ chat.Content) (reply chat.Reply, err error) {
@@ -379,7 +396,7 @@ func (p *player) Send(ctx context.Context, _ chat.Content) (reply chat.Reply, er
 
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.ended {
+	if p.over {
 		return reply, nil
 	}
 	p.busy = false
@@ -390,7 +407,7 @@ func (p *player) Send(ctx context.Context, _ chat.Content) (reply chat.Reply, er
 	// In forced mode the log goes on, whatever the agent thinks; one that completes before its end has not ended as the
 	// log did.
 	p.lane.Completed = answer.Completed && !p.early
-	p.early = p.early || answer.Completed
+	p.early, p.ended = p.early || answer.Completed, answer.Ended
 	reply.Latency, reply.Node = latency, t.State
 	reply.Ended = (answer.Completed || answer.Ended) && p.replayer.Mode != Forced
 	return reply, nil

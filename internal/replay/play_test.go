@@ -24,8 +24,9 @@ type scripted struct {
 	moves map[string]string
 	// asks are what states ask for, where it is not the state itself.
 	asks map[string]string
-	// fail is the message at which it breaks down, hang that at which it never answers.
-	fail, hang string
+	// fail is the message at which it breaks down, hang that at which it never answers, quits the state in which it
+	// takes no further message.
+	fail, hang, quits string
 
 	name  string
 	mu    *sync.Mutex
@@ -73,7 +74,8 @@ func (c *scriptedTalk) Send(ctx context.Context, text string) (replay.Answer, er
 	return replay.Answer{
 		Reply: chat.Reply{Text: "in " + c.state, Usage: chat.Usage{InputTokens: 3}},
 		State: c.state, Completed: c.state == "bye",
-		Data: map[string]any{"said": text},
+		Ended: c.state == "bye" || c.state == c.agent.quits,
+		Data:  map[string]any{"said": text},
 	}, nil
 }
 

@@ -37,6 +37,8 @@ type Report struct {
 	Clusters     Clusters     `json:"clusters"`
 	Lost         Lost         `json:"lost"`
 	VariantOrder VariantOrder `json:"lane_order"`
+	// Replies count what the judge prefers; nil where none was asked.
+	Replies *Preferences `json:"replies,omitempty"`
 	// Outcomes set the ends of the log against those of each lane. Lists name sessions to look at. Slices are parts of
 	// the sessions, nil without a baseline.
 	Outcomes map[string]Ends `json:"outcomes"`
@@ -190,6 +192,9 @@ type MetricReport struct {
 	// DifferenceOnSupport is the same over the turns that both lanes have in common; it decides nothing, so it has no
 	// verdict.
 	DifferenceOnSupport *DifferenceReport `json:"difference_on_support,omitempty"`
+	// DifferenceOfAll is Difference over all sessions where that leaves out those that are rescued or censored; it
+	// decides nothing.
+	DifferenceOfAll *DifferenceReport `json:"difference_of_all,omitempty"`
 	// Gated is true for the metrics that decide, Guard for those by which a candidate can only fail; Spec is what the
 	// specification's gate says of it.
 	Gated bool  `json:"gated"`

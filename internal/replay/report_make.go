@@ -14,8 +14,13 @@ func (t *Tally) Report(r Report, rules Rules) (*Report, error) {
 	run.Sessions, run.PairsDropped = len(t.sessions), len(t.lost)
 	r.Completed, r.Dropped, r.Unknown = t.ends[EndCompleted], t.ends[EndDropped], t.ends[EndUnknown]
 	if l := r.LogToFigures; l != nil {
-		l.Lost, l.Compared = run.PairsDropped, run.Sessions
-		l.Completed, l.DroppedOff, l.UnknownOutcome = r.Completed, r.Dropped, r.Unknown
+		l.Lost, l.Compared, l.Censored = run.PairsDropped, run.Sessions, 0
+		for i := range t.sessions {
+			if t.isCensored(i) {
+				l.Censored++
+			}
+		}
+		l.Completed, l.DroppedOff, l.UnknownOutcome = r.Completed-l.Censored, r.Dropped, r.Unknown
 	}
 	r.Lost, r.VariantOrder = t.lostPairs(), VariantOrder{t.firsts[Baseline], t.firsts[Candidate]}
 	var err error
@@ -23,13 +28,19 @@ func (t *Tally) Report(r Report, rules Rules) (*Report, error) {
 		return nil, err
 	}
 	r.Assertions = t.assertions
-	metrics := rules.metrics(run.Mode)
+	metrics, in := rules.metrics(run.Mode), t.all()
+	if in.rescued = t.rescued(in.sessions); in.rescued != nil {
+		decideByCompleted(metrics)
+	}
+	if p := t.preferences; p != (Preferences{}) {
+		r.Replies = &p
+	}
 	t.figure(&r, metrics, rules.Cluster)
 	if candidate := t.lanes[Candidate]; candidate != nil && len(t.sessions) > 0 {
 		run.take(r.Metrics)
 		r.Outcomes, r.Lists, r.Repeats = t.outcomes(), t.lists(), t.repeated()
 		if t.lanes[Baseline] != nil {
-			t.judge(&r, metrics, &rules)
+			t.judge(&r, metrics, &rules, in)
 		}
 	}
 	if run.Mode == Simulated && len(t.sessions) > 0 {
@@ -105,7 +116,7 @@ func (r *Run) take(metrics []MetricReport) {
 
 // judge applies both gates; the one that the run names decides. Everything that says how the run came out is set here,
 // from one outcome.
-func (t *Tally) judge(r *Report, metrics []metric, rules *Rules) {
+func (t *Tally) judge(r *Report, metrics []metric, rules *Rules, in part) {
 	run := &r.Run
 	spec := Compare(t.lanes[Baseline].means(), t.lanes[Candidate].means())
 	r.Spec = &spec
@@ -114,19 +125,23 @@ func (t *Tally) judge(r *Report, metrics []metric, rules *Rules) {
 			r.Metrics[i].Spec = &passed
 		}
 	}
-	found := t.compareVariants(r.Metrics, metrics, rules)
+	found := t.compareVariants(r.Metrics, metrics, rules, in)
+	r.Slices = t.slices(rules.metrics(run.Mode), rules)
+	found.slices, found.openSlices = r.Slices, t.openSlices(rules.metrics(run.Mode), rules)
+	found.newlyLost, found.preferences = r.Lists.NewlyLost, t.preferences
 	found.support, found.fidelity, found.mode = t.supportOf(), r.Fidelity, run.Mode
 	gate := found.judge(rules)
 	if len(found.unfit(rules)) > 0 {
 		nothingGood(r.Metrics)
 	}
 	if run.Gate == GateSpec {
-		gate = specGate(&spec, gate)
+		gate = specGate(&spec, gate, found.facts(!found.preferences.Judged() && spec.Passed && spec.Hard &&
+			gate.Verdict != stats.Worse))
 	}
 	if t.assertions != nil {
 		t.assertions.decide(&gate)
 	}
-	r.Gate, r.Slices = &gate, t.slices(metrics, rules)
+	r.Gate = &gate
 	run.Verdict, run.Outcome = string(gate.Verdict), string(gate.Outcome)
 	run.Better = new(gate.Verdict == stats.Better)
 	if run.Gate == GateSpec {

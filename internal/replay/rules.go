@@ -20,6 +20,10 @@ type Rules struct {
 	Cluster                                    Clustering
 	// Margins are those that differ from the table's, by the name of their metric.
 	Margins map[string]stats.Margin
+	// Slices are fields of the log's context or metadata, or kinds of slices, whose slices are guards.
+	Slices []string
+	// Judged is true where a judge compares the replies.
+	Judged bool
 	// Apart is true of agents of different kinds, whose latencies are not compared: one may run in this process, the
 	// other behind a network.
 	Apart bool
@@ -55,6 +59,16 @@ func (r *Rules) Check() error {
 	case r.MinPower == 1:
 		return source.Invalid(
 			"--min_power 1 asks for a certainty that no number of sessions gives: use less, such as 0.9")
+	}
+	for i, field := range r.Slices {
+		switch {
+		case strings.TrimSpace(field) == "" || len(field) > maxSliceValue:
+			return source.Invalid("--slice %q: name a field of context or metadata, such as language", field)
+		case slices.Contains(r.Slices[:i], field):
+			return source.Invalid("--slice %s is given twice: remove one", field)
+		case i == maxSliceFields:
+			return source.Invalid("--slice is given more than %d times: use fewer", maxSliceFields)
+		}
 	}
 	for name, margin := range r.Margins {
 		if columnOf(name) < 0 {
@@ -137,6 +151,9 @@ func (r *Rules) metrics(mode Mode) []metric {
 	metrics := slices.Clone(table)
 	for i := range metrics {
 		m := &metrics[i]
+		if r.Judged && m.name == ReplyWinRate {
+			m.role = guards
+		}
 		if mode == Simulated && m.name == MessagesUnsent {
 			m.role = shown
 		}

@@ -17,6 +17,8 @@ type storedRules struct {
 	Cluster     Clustering              `json:"cluster"`
 	Margins     map[string]storedMargin `json:"margins,omitempty"`
 	Apart       bool                    `json:"apart,omitempty"`
+	Slices      []string                `json:"slices,omitempty"`
+	Judged      bool                    `json:"judged,omitempty"`
 }
 
 type storedMargin struct {
@@ -26,7 +28,8 @@ type storedMargin struct {
 
 // kept writes rules.
 func (r *Rules) kept() (json.RawMessage, error) {
-	k := storedRules{r.Require, r.MinSupport, r.MinFidelity, r.MaxLost, r.MinPower, r.Cluster, nil, r.Apart}
+	k := storedRules{r.Require, r.MinSupport, r.MinFidelity, r.MaxLost, r.MinPower, r.Cluster, nil, r.Apart, r.Slices,
+		r.Judged}
 	for name, m := range r.Margins {
 		if k.Margins == nil {
 			k.Margins = map[string]storedMargin{}
@@ -58,7 +61,10 @@ func readRules(data json.RawMessage) (Rules, error) {
 	if err := json.Unmarshal(data, &k); err != nil {
 		return Rules{}, fmt.Errorf("read the rules of a run: %w", err)
 	}
-	rules := Rules{k.Require, k.MinSupport, k.MinFidelity, k.MaxLost, k.MinPower, k.Cluster, nil, k.Apart}
+	rules := Rules{
+		Require: k.Require, MinSupport: k.MinSupport, MinFidelity: k.MinFidelity, MaxLost: k.MaxLost,
+		MinPower: k.MinPower, Cluster: k.Cluster, Slices: k.Slices, Judged: k.Judged, Apart: k.Apart,
+	}
 	for name, m := range k.Margins {
 		if rules.Margins == nil {
 			rules.Margins = map[string]stats.Margin{}

@@ -19,6 +19,8 @@ type Session struct {
 	Data    map[string]any
 	Started time.Time
 	Ended   time.Time
+	// Slices are the values of the fields by which sessions are sliced, as far as it has them.
+	Slices map[string]string
 
 	end     time.Time // that of the last row that says how it ended
 	earlier []string  // the flows of the session before it of the same id, which count where its events name none

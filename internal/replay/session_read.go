@@ -24,7 +24,7 @@ const NoSessionGap = time.Duration(math.MaxInt64)
 // of 0 is DefaultSessionGap.
 func Sessions(events iter.Seq2[Event, error], gap time.Duration, faults *Faults) iter.Seq2[*Session, error] {
 	return func(yield func(*Session, error) bool) {
-		for s, err := range bySession(events, gap, time.Time{}, time.Time{}) {
+		for s, err := range bySession(events, gap, time.Time{}, time.Time{}, nil) {
 			if err == nil {
 				faults.add(&s.faults)
 			}
@@ -35,8 +35,9 @@ func Sessions(events iter.Seq2[Event, error], gap time.Duration, faults *Faults)
 	}
 }
 
-// bySession groups events into sessions, and notes which have an event between two times, to being excluded.
-func bySession(events iter.Seq2[Event, error], gap time.Duration, from, to time.Time) iter.Seq2[*Session, error] {
+// bySession groups events into sessions, and notes which have an event between two times, to being excluded. It
+// gives them the values of the fields in slices.
+func bySession(events iter.Seq2[Event, error], gap time.Duration, from, to time.Time, slices []string) iter.Seq2[*Session, error] {
 	gap = cmp.Or(gap, DefaultSessionGap)
 	return func(yield func(*Session, error) bool) {
 		var s *Session
@@ -69,6 +70,7 @@ func bySession(events iter.Seq2[Event, error], gap time.Duration, from, to time.
 			}
 			s.inside = s.inside || !e.Time.Before(from) && (to.IsZero() || e.Time.Before(to))
 			s.add(&e, &p, wrong)
+			s.slice(&e, slices)
 		}
 		if s != nil {
 			yield(s.readStates(), nil)

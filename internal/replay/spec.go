@@ -11,6 +11,7 @@ import (
 
 	"github.com/rehearse-dev/rehearse/internal/base/source"
 	"github.com/rehearse-dev/rehearse/internal/base/text"
+	"github.com/rehearse-dev/rehearse/internal/eval/grader"
 )
 
 // Spec says which sessions are replayed, with what, and what is asked of the candidate. The zero value names no
@@ -40,6 +41,10 @@ type Spec struct {
 	Slow time.Duration
 	// User names the model of the simulated user; empty means Recalled.
 	User string
+	// MaxExtraTurns bounds the turns of the simulated user beyond as many as the log has.
+	MaxExtraTurns int
+	// Judge names the model that compares the replies of both lanes; empty compares none.
+	Judge string
 	// Workers is how many sessions are replayed at once. TurnTimeout bounds one answer; 0 is no bound.
 	Workers int
 	// Repeats is how often each session is replayed; 0 means once.
@@ -50,6 +55,18 @@ type Spec struct {
 	// Assertions are the run's assertions as JSON values, with a hash of all that decides them; nil without any.
 	Assertions map[string]any
 }
+
+// ReplyJudge is a judge of replies with its definition as JSON values, which decides how it judges.
+type ReplyJudge struct {
+	Judge      grader.Judge
+	Definition any
+}
+
+// DefaultMaxExtraTurns is the MaxExtraTurns of a run that names none, maxExtraTurns the most.
+const (
+	DefaultMaxExtraTurns = 10
+	maxExtraTurns        = 1_000
+)
 
 // maxRepeats bounds how often a session is replayed.
 const maxRepeats = 100
@@ -93,6 +110,8 @@ func (s *Spec) Check() error {
 		return source.Invalid("--repeats %d is out of range: use 1 to %d", s.Repeats, maxRepeats)
 	case s.Slow < 0:
 		return source.Invalid("--slow %s is negative: use a duration such as 10s", s.Slow)
+	case s.MaxExtraTurns < 0 || s.MaxExtraTurns > maxExtraTurns:
+		return source.Invalid("--max-extra-turns %d is out of range: use 0 to %d", s.MaxExtraTurns, maxExtraTurns)
 	case s.User != "" && s.Mode != Simulated:
 		return source.Invalid("--user is for --mode simulated only")
 	case s.AA && s.VariantID != s.BaselineID:
@@ -115,9 +134,9 @@ func (s *Spec) Days() (Days, error) {
 }
 
 // Evaluation returns the evaluation that the spec asks for. The baseline is nil where the candidate is compared with
-// the log alone. User is the simulated user; nil means Recalled. The caller sets Events, Runs and the clocks. A run
+// the log alone. User is the simulated user; nil means Recalled. Judge compares replies, if it has one. The caller sets Events, Runs and the clocks. A run
 // goes on only with the settings that it began with: the fingerprints of both variants, and what chooses the sessions.
-func (s *Spec) Evaluation(candidate, baseline *Opened, user User) (*Evaluation, error) {
+func (s *Spec) Evaluation(candidate, baseline *Opened, user User, judge ReplyJudge) (*Evaluation, error) {
 	days, err := s.Days()
 	if err != nil {
 		return nil, err
@@ -127,7 +146,7 @@ func (s *Spec) Evaluation(candidate, baseline *Opened, user User) (*Evaluation, 
 	}
 	player := &Replayer{
 		Candidate: candidate.Agent, Mode: s.Mode, User: user, TurnTimeout: s.TurnTimeout, Repeats: s.Repeats,
-		Seed: Seed,
+		Seed: Seed, MaxExtraTurns: s.MaxExtraTurns, Judge: judge.Judge,
 	}
 	head := Report{Candidate: candidate.Replayed, AA: s.AA, From: days.From, To: days.To.AddDate(0, 0, -1)}
 	settings := map[string]any{
@@ -147,7 +166,17 @@ func (s *Spec) Evaluation(candidate, baseline *Opened, user User) (*Evaluation, 
 	if s.Assertions != nil {
 		settings["assertions"] = s.Assertions
 	}
+	if s.Mode == Simulated {
+		settings["max_extra_turns"] = s.MaxExtraTurns
+	}
+	if len(s.Rules.Slices) > 0 {
+		settings["slices"] = s.Rules.Slices
+	}
+	if judge.Judge != nil {
+		settings["judge"] = judge.Definition
+	}
 	rules := s.Rules
+	rules.Judged = judge.Judge != nil
 	if baseline != nil {
 		rules.Apart = candidate.Kind != "" && baseline.Kind != "" && candidate.Kind != baseline.Kind
 		player.Baseline, head.Baseline, settings["baseline"] = baseline.Agent, &baseline.Replayed, baseline.Settings

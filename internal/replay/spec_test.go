@@ -79,7 +79,7 @@ func TestDays(t *testing.T) {
 func TestSpecEvaluation(t *testing.T) {
 	s := valid()
 	candidate := &replay.Opened{Replayed: replay.Replayed{ID: "new"}, Settings: map[string]any{"flow": "f@1"}}
-	e, err := s.Evaluation(candidate, nil, nil)
+	e, err := s.Evaluation(candidate, nil, nil, replay.ReplyJudge{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -105,12 +105,12 @@ func TestSpecEvaluation(t *testing.T) {
 	} {
 		other := valid()
 		tc.change(&other)
-		again, err := other.Evaluation(candidate, nil, nil)
+		again, err := other.Evaluation(candidate, nil, nil, replay.ReplyJudge{})
 		if err != nil || source.SameJSON(again.Head.Run.Settings, run.Settings) != tc.same {
 			t.Errorf("%s: same settings is %t, want %t; %v", name, !tc.same, tc.same, err)
 		}
 	}
-	baseline, err := s.Evaluation(candidate, &replay.Opened{Settings: map[string]any{"flow": "f@2"}}, nil)
+	baseline, err := s.Evaluation(candidate, &replay.Opened{Settings: map[string]any{"flow": "f@2"}}, nil, replay.ReplyJudge{})
 	if err != nil || source.SameJSON(baseline.Head.Run.Settings, run.Settings) {
 		t.Errorf("a baseline changes no settings: %s, %v", baseline.Head.Run.Settings, err)
 	}

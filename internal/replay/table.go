@@ -39,6 +39,8 @@ type metric struct {
 	everyPair bool
 	// apart is true where the two agents cannot be compared by it.
 	apart bool
+	// path is true of a metric on the path of a conversation: its states and turns.
+	path bool
 	// byMargin is true of a guard that a margin of the run's own lets decide, as it does any metric that is only shown.
 	byMargin bool
 
@@ -68,12 +70,12 @@ var table = []metric{
 		onSupport: func(s *OnSupport) *float64 { return s.CompletionMatch },
 	},
 	{
-		name: TurnCountRatio, unit: Ratio, lowerIsBetter: true, role: decides,
+		name: TurnCountRatio, unit: Ratio, lowerIsBetter: true, role: decides, path: true,
 		margin: stats.Margin{Relative: turnMargin - 1}, of: func(m *Metrics) *float64 { return m.TurnCountRatio },
 		onSupport: func(s *OnSupport) *float64 { return s.TurnCountRatio },
 	},
 	{
-		name: StateProgression, unit: Share, role: decides, margin: fivePoints,
+		name: StateProgression, unit: Share, role: decides, path: true, margin: fivePoints,
 		of:        func(m *Metrics) *float64 { return m.StateProgression },
 		onSupport: func(s *OnSupport) *float64 { return s.StateProgression },
 	},
@@ -121,6 +123,11 @@ var table = []metric{
 	{name: "data_collection_accuracy_normalised", unit: Share, of: func(m *Metrics) *float64 {
 		return m.NormalAccuracy
 	}},
+	{name: ReplySimilarity, unit: Share, of: func(m *Metrics) *float64 { return m.ReplySimilarity }},
+	{
+		name: ReplyWinRate, unit: Share, byMargin: true, margin: stats.Margin{Absolute: 0.1},
+		of: func(m *Metrics) *float64 { return m.ReplyWinRate },
+	},
 	{name: SupportCoverage, unit: Share, of: func(m *Metrics) *float64 { return m.SupportCoverage }},
 	{
 		name: "first_divergence_turn", unit: Turns, of: func(m *Metrics) *float64 {
@@ -130,31 +137,31 @@ var table = []metric{
 			return new(float64(*m.FirstDivergence))
 		},
 	},
-	{name: TurnCountDiff, unit: Turns, lowerIsBetter: true, of: func(m *Metrics) *float64 { return m.TurnCountDiff }},
+	{name: TurnCountDiff, unit: Turns, lowerIsBetter: true, path: true, of: func(m *Metrics) *float64 { return m.TurnCountDiff }},
 	{
-		name: "turn_count_off", unit: Ratio, lowerIsBetter: true,
+		name: "turn_count_off", unit: Ratio, lowerIsBetter: true, path: true,
 		of: func(m *Metrics) *float64 { return distanceFromOne(m.TurnCountRatio) },
 	},
 	{name: "user_turns_exhausted", unit: Share, lowerIsBetter: true, passFail: true, of: exhausted},
 	{name: CompletionSeconds, unit: Seconds, lowerIsBetter: true, of: func(m *Metrics) *float64 {
 		return m.CompletionSeconds
 	}},
-	{name: "states_lcs", unit: Share, of: sequence(func(s *stats.SequenceScores) float64 { return s.LCS })},
-	{name: "states_needleman_wunsch", unit: Share, of: sequence(func(s *stats.SequenceScores) float64 {
+	{name: "states_lcs", unit: Share, path: true, of: sequence(func(s *stats.SequenceScores) float64 { return s.LCS })},
+	{name: "states_needleman_wunsch", unit: Share, path: true, of: sequence(func(s *stats.SequenceScores) float64 {
 		return s.NeedlemanWunsch
 	})},
-	{name: "states_by_turn", unit: Share, of: sequence(func(s *stats.SequenceScores) float64 { return s.Positional })},
-	{name: "states_exact", unit: Share, passFail: true, of: sequence(func(s *stats.SequenceScores) float64 {
+	{name: "states_by_turn", unit: Share, path: true, of: sequence(func(s *stats.SequenceScores) float64 { return s.Positional })},
+	{name: "states_exact", unit: Share, passFail: true, path: true, of: sequence(func(s *stats.SequenceScores) float64 {
 		return oneIf(s.Exact)
 	})},
-	{name: "states_in_order", unit: Share, passFail: true, of: sequence(func(s *stats.SequenceScores) float64 {
+	{name: "states_in_order", unit: Share, passFail: true, path: true, of: sequence(func(s *stats.SequenceScores) float64 {
 		return oneIf(s.InOrder)
 	})},
-	{name: "states_any_order", unit: Share, passFail: true, of: sequence(func(s *stats.SequenceScores) float64 {
+	{name: "states_any_order", unit: Share, passFail: true, path: true, of: sequence(func(s *stats.SequenceScores) float64 {
 		return oneIf(s.AnyOrder)
 	})},
-	{name: "states_precision", unit: Share, of: sequence(func(s *stats.SequenceScores) float64 { return s.Precision })},
-	{name: "states_recall", unit: Share, of: sequence(func(s *stats.SequenceScores) float64 { return s.Recall })},
+	{name: "states_precision", unit: Share, path: true, of: sequence(func(s *stats.SequenceScores) float64 { return s.Precision })},
+	{name: "states_recall", unit: Share, path: true, of: sequence(func(s *stats.SequenceScores) float64 { return s.Recall })},
 	{name: "tokens", unit: Tokens, lowerIsBetter: true, of: func(m *Metrics) *float64 { return m.Tokens }},
 	{
 		name: CostUSD, unit: USD, lowerIsBetter: true, role: guards, byMargin: true,
@@ -164,7 +171,7 @@ var table = []metric{
 
 // exhausted is nil of a lane that cannot complete.
 func exhausted(m *Metrics) *float64 {
-	if m.Completed == nil {
+	if m.Completed == nil && !m.Censored {
 		return nil
 	}
 	return new(oneIf(m.Exhausted))

@@ -21,6 +21,7 @@ type Tally struct {
 	drops       []string
 	ends        map[string]int
 	divergences map[int]int
+	preferences Preferences
 	// thinking is how long users took, a number for each session.
 	thinking []float64
 	shown    []seen
@@ -36,12 +37,18 @@ type played struct {
 	id, unit, flow, outcome string
 	day                     string
 	turns                   int // of the user's, in the log
+	// slices are the values of the fields by which sessions are sliced.
+	slices map[string]string
 }
 
 // variantTally has a column for each metric, with NaN where it does not apply.
 type variantTally struct {
 	whole     [][]float64
 	onSupport [][]float64
+	// censored are the sessions in which the lane was censored at any of the times that it was played.
+	censored []bool
+	// literalMatch is completion match to the letter: what is censored has not completed.
+	literalMatch []float64
 	// answered is of the lost pairs.
 	answered   []float64
 	latencySum float64
@@ -92,6 +99,7 @@ func (t *Tally) Add(pairs ...*Pair) {
 	}
 	t.sessions = append(t.sessions, of)
 	t.ends[pair.Outcome]++
+	t.preferences.count(pairs)
 	for _, name := range []string{Baseline, Candidate} {
 		t.addVariant(name, pairs)
 	}
@@ -110,7 +118,7 @@ func (t *Tally) Add(pairs ...*Pair) {
 func playedOf(pair *Pair) played {
 	of := played{
 		id: pair.SessionID, unit: pair.UnitID, flow: pair.FlowID, outcome: pair.Outcome,
-		day: pair.Started.Format(time.DateOnly),
+		day: pair.Started.Format(time.DateOnly), slices: pair.Slices,
 	}
 	if observed := pair.Variation(Observed); observed != nil {
 		of.turns = len(observed.Turns)
@@ -171,6 +179,13 @@ func (t *Tally) addVariant(name string, pairs []*Pair) {
 	}
 	l := t.lane(name)
 	row := make([]float64, len(times))
+	for k, m := range times {
+		if row[k] = orNaN(m.CompletionMatch); m.Censored {
+			row[k] = 0
+		}
+	}
+	l.literalMatch = append(l.literalMatch, orNaN(meanOf(row)))
+	l.censored = append(l.censored, slices.ContainsFunc(times, func(m *Metrics) bool { return m.Censored }))
 	for i := range table {
 		for k, m := range times {
 			row[k] = orNaN(table[i].of(m))
@@ -217,12 +232,16 @@ func (l *variantTally) count(lane *Variation, p *Pair) {
 	}
 }
 
-// means are the means of S4's metrics.
+// means are the means of S4's metrics to the letter.
 func (l *variantTally) means() Means {
 	means := Means{}
 	for _, name := range MetricNames {
 		means[name] = &Mean{}
-		for _, x := range l.whole[columnOf(name)] {
+		column := l.whole[columnOf(name)]
+		if name == CompletionMatch {
+			column = l.literalMatch
+		}
+		for _, x := range column {
 			means[name].add(finite(x))
 		}
 	}
@@ -259,6 +278,8 @@ func (t *Tally) cut() {
 	t.shown = t.shown[:n]
 }
 
+func isOne(x *float64) bool { return x != nil && *x == 1 }
+
 // interest is how much there is to see in a pair.
 func interest(pair *Pair) float64 {
 	if pair.Dropped != "" {
@@ -269,6 +290,9 @@ func interest(pair *Pair) float64 {
 		other = baseline.Metrics
 	}
 	sum := 0.0
+	if other != nil && isOne(other.Completed) && !candidate.Censored && !isOne(candidate.Completed) {
+		sum++ // newly lost
+	}
 	for _, of := range []func(*Metrics) *float64{table[0].of, table[2].of} { // completion and states
 		is, was := of(candidate), new(1.0) // beside the log, which matches itself
 		if other != nil {

@@ -262,7 +262,7 @@ func (s *WatchState) Analyze(w *Watching, t *Tally, end time.Time) Interim {
 		pairs := &stats.Pairs{}
 		baseline, candidate := t.lanes[Baseline], t.lanes[Candidate]
 		if baseline != nil && candidate != nil && !m.apart {
-			pairs = t.pairs(&m, w.Cluster, baseline.whole[at], candidate.whole[at])
+			pairs = t.pairs(&m, w.Cluster, baseline.whole[at], candidate.whole[at], t.all())
 		}
 		seen := s.Watches[i].Analyze(pairs, func(cluster string) bool { return strings.HasPrefix(cluster, "unit/") })
 		of := Watched{N: seen.N, Low: finite(seen.Interval[0]), High: finite(seen.Interval[1]), Verdict: seen.Verdict}

@@ -3,11 +3,13 @@ package replayrun_test
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -18,12 +20,18 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/replay/importer"
 )
 
+// questions counts those of a bot that never asks the same twice.
+var questions atomic.Int64
+
 // cheats are bots that are good for nothing. None tells a state; the last one crashes on three of four conversations.
 var cheats = map[string]func(w http.ResponseWriter, session string){
 	"hangup":   func(w http.ResponseWriter, _ string) { said(w, "Goodbye!", true) },
 	"complete": func(w http.ResponseWriter, _ string) { said(w, "That is done.", true) },
 	"never":    func(w http.ResponseWriter, _ string) { said(w, "Tell me more.", false) },
-	"silent":   func(w http.ResponseWriter, _ string) { said(w, " \u200b\n", false) },
+	"asks": func(w http.ResponseWriter, _ string) {
+		said(w, fmt.Sprintf("And what is number %d?", questions.Add(1)), false)
+	},
+	"silent": func(w http.ResponseWriter, _ string) { said(w, " \u200b\n", false) },
 	"crash": func(w http.ResponseWriter, session string) {
 		if session == "" || session[len(session)-1]%4 != 0 {
 			http.Error(w, "boom", http.StatusTeapot)

@@ -40,8 +40,7 @@ type Config struct {
 	// Out is the folder of the reports; empty means one of the run's own below wire.StateDir.
 	Out string
 	// Assert is a file of assertions that every conversation must meet, among the files of the setup; empty for none.
-	// Judge names their judge; empty leaves it to the configuration.
-	Assert, Judge string
+	Assert string
 	// Command, Version and Commit are written into run.json.
 	Command         []string
 	Version, Commit string
@@ -83,6 +82,10 @@ type Run struct {
 func Open(ctx context.Context, c Config) (*Run, error) {
 	if err := c.Spec.Check(); err != nil {
 		return nil, err
+	}
+	if c.Spec.Judge != "" && c.Spec.BaselineID == "" && c.Assert == "" {
+		return nil, source.Invalid("--judge compares replies with those of a baseline, and grades assertions: " +
+			"add --baseline or --assert")
 	}
 	log, err := openLog(ctx, &c)
 	if err != nil {
@@ -181,16 +184,29 @@ func (r *Run) agents(ctx context.Context) error {
 		if r.checks, err = readChecks(c.Setup.Files, c.Assert); err != nil {
 			return err
 		}
-		if err := r.checks.open(c.Setup, c.Judge); err != nil {
+		if err := r.checks.open(c.Setup, c.Spec.Judge); err != nil {
 			return err
 		}
-		if r.checksSum, err = r.checks.fingerprint(c.Setup, c.Assert, c.Judge); err != nil {
+		if r.checksSum, err = r.checks.fingerprint(c.Setup, c.Assert, c.Spec.Judge); err != nil {
 			return err
 		}
 		c.Spec.Assertions = map[string]any{"sum": r.checksSum}
 		maps.Copy(c.Spec.Assertions, r.checks.written)
 	}
-	if r.evaluation, err = c.Spec.Evaluation(candidate, baseline, user); err != nil {
+	var judge replay.ReplyJudge
+	if c.Spec.Judge != "" && baseline != nil {
+		judging := wire.Judging{Name: c.Spec.Judge}
+		opened, err := c.Setup.Judge(judging)
+		if err != nil {
+			return err
+		}
+		definition, err := c.Setup.JudgeDefinition(judging)
+		if err != nil {
+			return err
+		}
+		judge = replay.ReplyJudge{Judge: opened, Definition: definition}
+	}
+	if r.evaluation, err = c.Spec.Evaluation(candidate, baseline, user, judge); err != nil {
 		return err
 	}
 	r.guard.Log = c.Setup.Log

@@ -25,6 +25,7 @@ func Submitted(s *wire.Setup, spec runspec.Spec) (Config, error) {
 	r := spec.Replay
 	s.NamesVariables(spec.Env...)
 	s.NamesWritten(r.User)
+	s.NamesWritten(r.Judge)
 	flows, prompts := cmp.Or(r.Flows, "flows"), cmp.Or(r.Prompts, "prompts")
 	for key, folder := range map[string]string{"flows": flows, "prompts": prompts} {
 		if !filepath.IsLocal(folder) {
@@ -54,7 +55,7 @@ func Submitted(s *wire.Setup, spec runspec.Spec) (Config, error) {
 			SampleSize: r.SampleSize, MinTurns: 1, Mode: replay.Mode(cmp.Or(r.Mode, string(replay.Recorded))),
 			Gate: cmp.Or(r.Gate, replay.GatePaired), Side: replay.Side(cmp.Or(r.States, string(replay.After))),
 			User: r.User, Workers: cmp.Or(spec.Limits.Workers, DefaultWorkers), TurnTimeout: DefaultTurnTimeout,
-			Slow: replay.DefaultSlow,
+			Slow: replay.DefaultSlow, Judge: r.Judge, MaxExtraTurns: replay.DefaultMaxExtraTurns,
 		},
 	}
 	if r.Repeats != nil {
@@ -67,6 +68,9 @@ func Submitted(s *wire.Setup, spec runspec.Spec) (Config, error) {
 	}
 	if r.SessionGap != nil {
 		c.Spec.SessionGap = time.Duration(*r.SessionGap)
+	}
+	if r.MaxExtraTurns != nil {
+		c.Spec.MaxExtraTurns = *r.MaxExtraTurns
 	}
 	if r.Slow != nil {
 		c.Spec.Slow = time.Duration(*r.Slow)
@@ -83,6 +87,7 @@ func submittedRules(r *runspec.Replay) (replay.Rules, error) {
 	rules := replay.DefaultRules()
 	rules.Require = cmp.Or(replay.Requirement(r.Require), rules.Require)
 	rules.Cluster = cmp.Or(replay.Clustering(r.Cluster), rules.Cluster)
+	rules.Slices = r.Slice
 	for _, share := range []struct {
 		said *float64
 		rule *float64

@@ -74,7 +74,8 @@ func watchOf(w *config.Watch) (*WatchConfig, error) {
 	c.Spec = replay.Spec{
 		Candidate: w.Candidate, Baseline: w.Baseline, FlowID: w.Flow, FirstDay: w.Since, LastDay: w.Since,
 		Timezone: w.Timezone, SessionGap: w.SessionGap,
-		Mode: replay.Mode(w.Mode), MinTurns: 1, Side: replay.After, Gate: replay.GatePaired,
+		MaxExtraTurns: replay.DefaultMaxExtraTurns,
+		Mode:          replay.Mode(w.Mode), MinTurns: 1, Side: replay.After, Gate: replay.GatePaired,
 		Rules: replay.DefaultRules(), Workers: cmp.Or(w.Workers, DefaultWorkers), TurnTimeout: DefaultTurnTimeout,
 		Slow: cmp.Or(w.Slow, replay.DefaultSlow),
 	}

@@ -62,6 +62,9 @@ func wholly(g runner.Grader) runner.Grader {
 	})
 }
 
+// LexicalSimilarity compares two texts by the counts of their words, from 0 to 1.
+func LexicalSimilarity(a, b string) float64 { return byWords(a, b, lexical) }
+
 // lexical returns the cosine of the counts of two lists of words, neither of them empty.
 func lexical(a, b []string) float64 {
 	counts, others := frequencies(a), frequencies(b)

@@ -238,7 +238,11 @@ func (b *writer) list(l *List) {
 	if l.isNames() {
 		var names []string
 		for _, e := range shown {
-			names = append(names, md(e.Text))
+			name := md(e.Text)
+			if e.Link != "" && !strings.HasPrefix(e.Link, "#") { // Markdown has no places within the page
+				name = "[" + name + "](" + text.MarkdownAddress(e.Link) + ")"
+			}
+			names = append(names, name)
 		}
 		if left > 0 {
 			names = append(names, md(more(left, l.Noun, l.Elsewhere)))

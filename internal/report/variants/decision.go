@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/rehearse-dev/rehearse/internal/base/stats"
 	"github.com/rehearse-dev/rehearse/internal/base/text"
 	"github.com/rehearse-dev/rehearse/internal/replay"
 	"github.com/rehearse-dev/rehearse/internal/spec/result"
@@ -42,8 +43,12 @@ func decisionOf(r *replay.Report) decision {
 		d.Word = "Cannot say yet: the run goes on"
 	case v == twice:
 		d.Word = "The same variant twice: what differs is noise"
-	case r.Gate.Outcome == replay.Passed:
+	case r.Gate.Outcome == replay.Passed && foundWorse(r): // only the specification's gate passes it
+		d.Word = "The spec gate passed, although something got worse"
+	case r.Gate.Outcome == replay.Passed && wordsJudged(r):
 		d.Word = "Ship"
+	case r.Gate.Outcome == replay.Passed:
+		d.Word = replay.Unjudged
 	case r.Gate.Outcome == replay.NotPassed:
 		d.Word = "Do not ship"
 	case r.Gate.Outcome == replay.NotJudgeable:
@@ -52,6 +57,21 @@ func decisionOf(r *replay.Report) decision {
 		d.Word = "Cannot say"
 	}
 	return d
+}
+
+// wordsJudged reports whether a judge compared the replies.
+func wordsJudged(r *replay.Report) bool {
+	return r.Replies != nil && r.Replies.Judged()
+}
+
+// foundWorse reports whether any metric or guard is worse, in all sessions or in a slice.
+func foundWorse(r *replay.Report) bool { return r.Gate != nil && r.Gate.Verdict == stats.Worse }
+
+// unjudged reports whether a run that cannot say found nothing worse, while no judge compared the replies.
+func unjudged(r *replay.Report) bool {
+	v := verdictOf(r)
+	return r.Gate != nil && v != failed && v != empty && r.Gate.Outcome != replay.Passed &&
+		r.Gate.Outcome != replay.NotPassed && !wordsJudged(r) && !foundWorse(r) && len(r.Lists.NewlyLost) == 0
 }
 
 // whyOf gives the reasons of the gate as they read; of a gate that was passed it is what was found.
@@ -137,13 +157,14 @@ func unseenSentence(r *replay.Report) string {
 
 // unseenMetric returns the metric whose unnoticed loss the top of the report names; nil where no metric has one.
 func unseenMetric(r *replay.Report) *replay.MetricReport {
-	m := metricOf(r, replay.CompletionMatch)
-	if _, has := unseenOf(r, m); has {
-		return m
+	for _, name := range []string{replay.CompletionMatch, replay.CompletedShare} {
+		m := metricOf(r, name)
+		if _, has := unseenOf(r, m); has {
+			return m
+		}
 	}
 	if i := slices.IndexFunc(r.Metrics, func(m replay.MetricReport) bool {
-		_, has := unseenOf(r,
-			&m)
+		_, has := unseenOf(r, &m)
 		return has
 	}); i >= 0 {
 		return &r.Metrics[i]

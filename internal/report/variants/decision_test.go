@@ -24,13 +24,19 @@ func TestDecision(t *testing.T) {
 	}{
 		"passed": {replay.Passed, nil, func(r *replay.Report) {
 			r.Run.Verdict, r.Metrics[0].Difference.Verdict = "non_inferior", "non_inferior"
-		}, "## ✅ ", "Ship", []string{
+		}, "## ✅ ", replay.Unjudged, []string{
 			"Each metric by itself, the candidate is better in turn count ratio and average latency, and non-inferior",
 			"too little to call the candidate better",
 			"A loss of up to 8.1 points of completion match could have gone unnoticed in a run of this size. " +
 				"In this one, the interval of the difference, [−15.0, −2.9], holds no loss beyond the margin.",
 			"2 of 120 pairs lost: 2 by the candidate.",
 		}},
+		"passed and judged": {replay.Passed, nil, func(r *replay.Report) {
+			r.Replies = &replay.Preferences{Wins: 3, Losses: 2, Ties: 5, Unknown: 1}
+		}, "## ✅ ", "Ship", []string{"Replies: which the judge prefers", "the judge gave no verdict 1"}},
+		"passed without a verdict": {replay.Passed, nil, func(r *replay.Report) {
+			r.Replies = &replay.Preferences{Unknown: 11}
+		}, "## ✅ ", replay.Unjudged, nil},
 		"worse": {replay.NotPassed, reason("worse", "ended_early", "ended_early is worse: 15.4 points higher"), nil,
 			"## ❌ ", "Do not ship", []string{
 				"Ended early is worse: 15.4 points higher.", "No metric or guard is worse decided here",
@@ -73,6 +79,9 @@ func TestDecision(t *testing.T) {
 	} {
 		r := replayed(t)
 		r.Gate.Outcome, r.Gate.Reasons = tc.outcome, tc.reasons
+		if tc.outcome == replay.Passed {
+			r.Gate.Verdict = "non_inferior"
+		}
 		if tc.change != nil {
 			tc.change(r)
 		}
@@ -225,7 +234,7 @@ func TestFigureAtTheTopTellsLostPairs(t *testing.T) {
 	}
 }
 
-// Whoever reads "Ship" is told that no metric has read the words.
+// Whoever reads that a run has passed is told that no metric has read the words.
 func TestWordsAreNotJudged(t *testing.T) {
 	const says = "What was said is not judged"
 	r := replayed(t)

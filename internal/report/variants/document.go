@@ -27,7 +27,7 @@ func Marks() map[string][]string {
 // Text writes the report of a replay run as plain text: the outcome, the block that the specification asks for, the
 // figures, and last the line that names the run.
 func Text(w io.Writer, r *replay.Report) error {
-	d := documentOf(r, nil)
+	d := documentOf(r, nil, "")
 	d.Verbatim = block(r)
 	if err := document.Text(w, d, consoleWidth, false); err != nil {
 		return err
@@ -39,15 +39,17 @@ func Text(w io.Writer, r *replay.Report) error {
 // Markdown writes the report of a replay run for a comment on a pull request, with the sessions that differ most as far
 // as they fit.
 func Markdown(w io.Writer, r *replay.Report) error {
-	d := documentOf(r, nil)
+	_, places := anchorsOf(shownPairs(r))
+	d := documentOf(r, places, "report.html")
 	d.Details = mostDifferentSideBySide(r)
 	d.Signature = "rehearse · replay run " + text.OneLine(r.Run.ID, 100) + " · " + text.OneLine(r.Run.DatasetVersion,
 		200)
 	return document.Markdown(w, d)
 }
 
-// documentOf returns the report without its sessions; anchors are the places of the sessions that a page shows.
-func documentOf(r *replay.Report, anchors map[string]string) *document.Document {
+// documentOf returns the report without its sessions; anchors are the places of the sessions that a page shows, which is
+// empty for the page itself.
+func documentOf(r *replay.Report, anchors map[string]string, page string) *document.Document {
 	groups := groupsOf(r)
 	d := &document.Document{
 		Kind: "replay", ID: r.Run.ID, At: r.Run.Started, Verdict: signOfRun(r), Headline: headline(r),
@@ -66,6 +68,9 @@ func documentOf(r *replay.Report, anchors map[string]string) *document.Document 
 	for _, why := range decision.Why {
 		d.Lead = append(d.Lead, document.Fact{Value: why})
 	}
+	if unjudged(r) {
+		d.Lead = append(d.Lead, document.Fact{Name: "What could be compared", Value: replay.Unjudged + "."})
+	}
 	d.Lead = append(d.Lead, document.Fact{Name: "What could have gone unseen", Value: decision.Unseen})
 	if r.Gate != nil && len(r.Gate.Reasons) > 0 { // else it is among the reasons
 		d.Lead = append(d.Lead, document.Fact{Name: "Found", Value: detail(r)})
@@ -73,8 +78,8 @@ func documentOf(r *replay.Report, anchors map[string]string) *document.Document 
 	d.Lead = append(d.Lead, document.Fact{Name: "May it be believed?", Value: reliability(r)})
 	d.Sections = []document.Section{
 		gateSection(r), metricsSection(r, groups), supportSection(r, groups), endsSection(r), funnelSection(r),
-		listsSection(r, anchors),
-		slicesSection(r), repeatsSection(r, groups), fidelitySection(r), clustersSection(r, groups),
+		listsSection(r, anchors, page),
+		slicesSection(r), repliesSection(r), repeatsSection(r, groups), fidelitySection(r), clustersSection(r, groups),
 		divergenceSection(r),
 		moreSection(r, groups), notesSection(r),
 	}

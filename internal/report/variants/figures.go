@@ -97,8 +97,13 @@ func metricsSection(r *replay.Report, groups metricGroups) document.Section {
 			if plot := plotOf(m); plot != nil {
 				drawn.Draw = draw("plot", plot)
 			}
+		} else if m.DifferenceOfAll != nil {
+			verdict.Note = "not compared: all sessions are rescued or censored; " + verdict.Note
 		} else {
 			verdict.Note = "not compared: no session has it in both lanes; " + verdict.Note
+		}
+		if d := m.DifferenceOfAll; d != nil {
+			verdict.Note += "; with the rescued and censored sessions " + differenceWords(d, m.Unit)
 		}
 		row.Cells = append(slices.Insert(row.Cells, 3, drawn), verdict, document.Cell{Text: detectable(m.Difference,
 			m.Unit)})
@@ -293,7 +298,12 @@ func slicesSection(r *replay.Report) document.Section {
 		Nav: "Slices"}
 	var metrics []*replay.MetricReport
 	for i := range r.Metrics {
-		if m := &r.Metrics[i]; m.Gated {
+		m := &r.Metrics[i]
+		shown := slices.ContainsFunc(r.Slices, func(s replay.Slice) bool {
+			d, has := s.Metrics[m.Name]
+			return d.Verdict != "" || has && m.Name == replay.CompletedShare
+		})
+		if m.Gated || shown {
 			metrics = append(metrics, m)
 		}
 	}
@@ -315,31 +325,39 @@ func slicesSection(r *replay.Report) document.Section {
 		}
 		sum += of.Sessions
 		t.Rows = append(t.Rows, row)
-		t.Title = text.Capital(text.OneLine(of.By, 30)) + sliceMeaning(of.By) + " · together " + text.Plural(sum,
+		t.Title = text.Capital(text.OneLine(of.By, 30)) + sliceMeaning(of) + " · together " + text.Plural(sum,
 			"session")
 	}
 	if len(s.Tables) > 0 {
-		s.Lead = "A slice decides nothing. Slices of fewer than 10 sessions, and those beyond the 20 largest of a " +
-			"kind, are together in " +
+		s.Lead = "A slice decides nothing. "
+		among := "among all slices of all kinds"
+		if slices.ContainsFunc(r.Slices, func(s replay.Slice) bool { return s.Guard }) {
+			s.Lead = "A slice that --slice names is a guard; the others decide nothing. "
+			among = "among all slices that are guards, or among all others"
+		}
+		s.Lead += "Slices of fewer than 10 sessions, and those beyond the 20 largest of a kind, are together in " +
 			"other, so that each kind adds up to the sessions that were compared. " +
-			"A difference is told apart from chance among all " +
-			"slices of all kinds (Holm, p < 0.05)."
+			"A difference is told apart from chance " + among + " (Holm, p < 0.05)."
 	}
 	return s
 }
 
-func sliceMeaning(by string) string {
-	switch by {
-	case "flow":
-		return ", by the flow of the log"
-	case "length":
-		return ", by the number of user messages in the log"
-	case "unit":
-		return ", by user (unit), those with 10 sessions or more"
-	case "day":
-		return ", by the day on which the session began (UTC)"
+func sliceMeaning(s *replay.Slice) string {
+	meaning := ""
+	if s.Guard {
+		meaning = ", which is a guard"
 	}
-	return ""
+	switch s.By {
+	case "flow":
+		return meaning + ", by the flow of the log"
+	case "length":
+		return meaning + ", by the number of user messages in the log"
+	case "unit":
+		return meaning + ", by user (unit), those with 10 sessions or more"
+	case "day":
+		return meaning + ", by the day on which the session began (UTC)"
+	}
+	return meaning
 }
 
 // sliceScales gives each metric one scale over all slices, so that their drawings can be compared.

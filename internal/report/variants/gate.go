@@ -182,6 +182,9 @@ func specRules(r *replay.Report) (rules []gateRule) {
 		if m := metricOf(r, rule.metric); m != nil {
 			seen = []string{estimate(m.Candidate, m.Unit) + ", the baseline’s " + estimate(m.Baseline, m.Unit)}
 		}
+		if n := r.Outcomes[replay.Candidate].CompletedCensored; rule.metric == replay.CompletionMatch && n > 0 {
+			seen = append(seen, text.Plural(n, "censored session")+" of the candidate did not complete, to the letter")
+		}
 		rules = append(rules, gateRule{Sign: signOf(holds), Text: rule.words, Seen: seen})
 	}
 	seen := "unknown"

@@ -46,6 +46,10 @@ func wordsOf(metric string, mode replay.Mode) metricWords {
 		return metricWords{"Data accuracy", "logged fields collected with equal values"}
 	case "data_collection_accuracy_normalised":
 		return metricWords{"Normalised data accuracy", "equal fields, whatever the case and format"}
+	case replay.ReplySimilarity:
+		return metricWords{"Reply similarity", "how like the logged replies those of the agent are, by words"}
+	case replay.ReplyWinRate:
+		return metricWords{"Reply win rate", "replies that the judge prefers to the baseline's; a tie is half a win"}
 	case "tokens":
 		return metricWords{"Tokens", "read and written by the model, a session"}
 	case replay.CostUSD:

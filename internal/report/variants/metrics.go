@@ -8,8 +8,10 @@ import (
 )
 
 // alwaysFirst are the metrics that stand beside those of the gate, also where nothing varies. Without them no other
-// figure can be read: how many sessions completed, what data came of it, and how far the log carries.
-var alwaysFirst = [...]string{replay.CompletedShare, replay.DataAccuracy, replay.SupportCoverage}
+// figure can be read: how many sessions completed, what data came of it, how like the logged ones the replies are, and
+// how far the log carries.
+var alwaysFirst = [...]string{replay.CompletedShare, replay.DataAccuracy, replay.ReplySimilarity,
+	replay.SupportCoverage}
 
 // metricGroups are the metrics of a report as they are shown.
 type metricGroups struct {

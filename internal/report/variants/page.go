@@ -62,8 +62,7 @@ type sessionsView struct {
 // escaped. The sessions that differ most come first. At most 500 are listed, and as many of these side by side as a
 // page of 4 MB has room for; the page counts what it leaves out.
 func HTML(w io.Writer, r *replay.Report) error {
-	pairs := mostDifferent(r.Sessions)
-	pairs = pairs[:min(len(pairs), maxPairs)]
+	pairs := shownPairs(r)
 	anchors, places := anchorsOf(pairs)
 	heads := make([]pairHead, len(pairs))
 	for i, p := range pairs {
@@ -75,7 +74,7 @@ func HTML(w io.Writer, r *replay.Report) error {
 		Filters: filtersOf(heads), Shown: len(pairs), All: max(r.Run.Sessions+r.Run.PairsDropped, len(r.Sessions)),
 		Support: supportedMeans(r.Run.Mode), Grey: greyMeans(r.Run.Mode),
 	}
-	d := documentOf(r, places)
+	d := documentOf(r, places, "")
 	counted := &counter{w: w}
 	d.Body = func(w io.Writer) error {
 		if err := pageTemplate().ExecuteTemplate(w, "sessions-open", v); err != nil {
@@ -105,6 +104,12 @@ func HTML(w io.Writer, r *replay.Report) error {
 		return pageTemplate().ExecuteTemplate(w, "sessions-close", v)
 	}
 	return document.HTML(counted, d, pageTemplate())
+}
+
+// shownPairs are the sessions that the page shows.
+func shownPairs(r *replay.Report) []*replay.Pair {
+	pairs := mostDifferent(r.Sessions)
+	return pairs[:min(len(pairs), maxPairs)]
 }
 
 // counter counts what is written.
@@ -219,6 +224,8 @@ func variantSummary(p *replay.Pair, l *replay.Variation) string {
 		s = "end not told"
 	case l.Completed:
 		s = "completed"
+	case l.Censored:
+		s = waitedWords
 	}
 	return s + " in " + text.Plural(len(l.Turns), "turn")
 }

@@ -17,7 +17,7 @@ func reliability(r *replay.Report) string {
 	}
 	states := text.OneLine(r.States.Words(), maxHeadline)
 	said := strings.TrimSpace(text.OneLine(r.Reliability, maxHeadline)+" "+states) + " " + supportedSentence(r)
-	if r.Gate != nil && r.Gate.Outcome == replay.Passed {
+	if r.Gate != nil && r.Gate.Outcome == replay.Passed && !wordsJudged(r) {
 		said = strings.TrimSpace(said) + " " + wordsUnread
 	}
 	return strings.TrimSpace(said)

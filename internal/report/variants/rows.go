@@ -72,7 +72,7 @@ func unlike(p *replay.Pair) float64 {
 		return 0
 	}
 	sum := 1 - progression(candidate)
-	if observed != nil && p.Outcome != "unknown" && observed.Completed != candidate.Completed {
+	if observed != nil && p.Outcome != "unknown" && !candidate.Censored && observed.Completed != candidate.Completed {
 		sum++
 	}
 	if baseline != nil {

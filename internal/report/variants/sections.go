@@ -19,31 +19,44 @@ func endsSection(r *replay.Report) document.Section {
 	s := document.Section{ID: "ends", Title: "How sessions ended: in the log, then in each lane", Nav: "Ends"}
 	t := document.Table{Columns: document.Columns(1, "Logged end")}
 	completed, dropped := document.Words("completed"), document.Words("dropped off")
+	censored := 0
+	for _, e := range r.Outcomes {
+		censored += e.CompletedCensored + e.DroppedCensored
+	}
+	ends := []string{" completed", " not", " censored", " all"}
+	if censored == 0 {
+		ends = slices.Delete(ends, 2, 3)
+	}
 	for _, lane := range []string{replay.Baseline, replay.Candidate} {
 		e, has := r.Outcomes[lane]
 		if !has {
 			continue
 		}
 		name := variantWord(lane)
-		for _, end := range []string{" completed", " not", " all"} {
+		for _, end := range ends {
 			t.Columns = append(t.Columns, document.Column{Name: name + end, Number: true})
 		}
-		counted := e.CompletedCompleted + e.CompletedNot + e.DroppedCompleted + e.DroppedNot
-		cells := func(row *document.Row, as, other int, asFirst bool) {
+		counted := e.CompletedCompleted + e.CompletedNot + e.CompletedCensored + e.DroppedCompleted + e.DroppedNot +
+			e.DroppedCensored
+		cells := func(row *document.Row, as, other, waiting int, asFirst bool) {
 			first, second := document.Cell{Text: text.Count(as), Verdict: result.Pass},
 				document.Cell{Text: text.Count(other), Verdict: result.Fail}
 			if !asFirst {
 				first, second = second, first
 			}
-			together := document.Cell{Text: text.Count(as + other)}
+			open, together := document.Cell{Text: text.Count(waiting)}, document.Cell{Text: text.Count(as + other + waiting)}
 			if counted == 0 && r.Run.Sessions > r.Unknown { // the lane reports no end at all
-				first, second, together = document.Cell{Text: unknown}, document.Cell{Text: unknown},
-					document.Cell{Text: unknown}
+				first, second, open, together = document.Cell{Text: unknown}, document.Cell{Text: unknown},
+					document.Cell{Text: unknown}, document.Cell{Text: unknown}
 			}
-			row.Cells = append(row.Cells, first, second, together)
+			row.Cells = append(row.Cells, first, second)
+			if censored > 0 {
+				row.Cells = append(row.Cells, open)
+			}
+			row.Cells = append(row.Cells, together)
 		}
-		cells(&completed, e.CompletedCompleted, e.CompletedNot, true)
-		cells(&dropped, e.DroppedNot, e.DroppedCompleted, false)
+		cells(&completed, e.CompletedCompleted, e.CompletedNot, e.CompletedCensored, true)
+		cells(&dropped, e.DroppedNot, e.DroppedCompleted, e.DroppedCensored, false)
 		if untold := r.Run.Sessions - r.Unknown - counted; untold > 0 {
 			s.Notes = append(s.Notes, "Not counted: "+text.Plural(untold,
 				"session")+" of which the "+lane+" tells no end.")
@@ -54,6 +67,9 @@ func endsSection(r *replay.Report) document.Section {
 	}
 	t.Rows = []document.Row{completed, dropped}
 	s.Tables = []document.Table{t}
+	if censored > 0 {
+		s.Notes = append(s.Notes, censoredMeans)
+	}
 	if r.Unknown > 0 {
 		s.Notes = append(s.Notes, "Not counted: "+text.Plural(r.Unknown, "session")+" with an unknown end in the log.")
 	}
@@ -63,6 +79,13 @@ func endsSection(r *replay.Report) document.Section {
 	}
 	return s
 }
+
+// censoredMeans explains what is censored, waitedWords how such a lane ended.
+const (
+	censoredMeans = "Censored: the log ends while the agent waits for the answer to a question that the user has not " +
+		"answered, so that it is not known whether the conversation would have completed. No completion rate counts it."
+	waitedWords = "waited for an answer"
+)
 
 // maxFaults is how many kinds of faults are shown. There are ten.
 const maxFaults = 20
@@ -89,7 +112,8 @@ func funnelSection(r *replay.Report) document.Section {
 		{"not sampled", "not drawn for the sample", c.NotSampled, 1},
 		{"lost", "a lane failed", c.Lost, 1},
 		{"compared", "in the figures of this report", c.Compared, 0},
-		{"completed", "of those compared, in the log", c.Completed, 2},
+		{"censored", "of those compared; completed in the log, and an agent waits for an answer", c.Censored, 2},
+		{"completed", "of the others, in the log", c.Completed, 2},
 		{"dropped off", "of those compared, in the log", c.DroppedOff, 2},
 		{"unknown outcome", "of those compared; left out of what compares ends", c.UnknownOutcome, 2},
 	} {
@@ -136,8 +160,9 @@ func examplesOf(all []string) (examples []string) {
 // maxListed bounds the sessions that one list of a page names.
 const maxListed = 25_000
 
-// listsSection names the sessions to look at. On a page those with an anchor are links.
-func listsSection(r *replay.Report, anchors map[string]string) document.Section {
+// listsSection names the sessions to look at. Those with an anchor on a page, which is empty for the page itself, are
+// links.
+func listsSection(r *replay.Report, anchors map[string]string, page string) document.Section {
 	s := document.Section{ID: "lists", Title: "Sessions to look at", Nav: "Sessions to look at"}
 	if r.Run.Sessions == 0 {
 		return s
@@ -146,17 +171,24 @@ func listsSection(r *replay.Report, anchors map[string]string) document.Section 
 		s.Lead = "A name without a link is not among the sessions that this page shows side by side."
 	}
 	compared, ended := comparesEnds(r)
+	lost := ""
+	if m := metricOf(r, replay.CompletedShare); m == nil || m.Difference == nil {
+		lost = "unknown: the completions of the two agents could not be compared"
+	}
 	means := listMeanings(r)
 	for i, of := range []struct {
 		name     string
 		sessions []string
 		unknown  string
 	}{
+		{"Newly lost", r.Lists.NewlyLost, lost},
 		{"Regressed", r.Lists.Regressed, compared}, {"Fixed", r.Lists.Fixed, compared}, {"Lost", r.Lists.Lost, ended},
-		{"Rescued", r.Lists.Rescued, ended},
+		{"Rescued", r.Lists.Rescued, ended}, {"Censored", r.Lists.Censored, ""},
 	} {
-		s.Lists = append(s.Lists, listOf(strings.ToLower(of.name), of.name, means[i], of.unknown, of.sessions,
-			len(of.sessions), anchors))
+		l := listOf(strings.ReplaceAll(strings.ToLower(of.name), " ", "-"), of.name, means[i], of.unknown, of.sessions,
+			len(of.sessions), anchors, page)
+		l.Open = i == 0 && len(of.sessions) > 0
+		s.Lists = append(s.Lists, l)
 	}
 	if r.Run.PairsDropped > 0 {
 		var dropped []string
@@ -166,7 +198,7 @@ func listsSection(r *replay.Report, anchors map[string]string) document.Section 
 			}
 		}
 		l := listOf("left-out", "Left out", "a lane failed, so that the pair is lost", "", dropped,
-			max(r.Run.PairsDropped, len(dropped)), anchors)
+			max(r.Run.PairsDropped, len(dropped)), anchors, page)
 		l.Elsewhere = " in the store"
 		s.Lists = append(s.Lists, l)
 	}
@@ -174,7 +206,8 @@ func listsSection(r *replay.Report, anchors map[string]string) document.Section 
 }
 
 // listOf names sessions, of which there are count. Where there are none, why says why that is unknown.
-func listOf(id, name, meaning, why string, sessions []string, count int, anchors map[string]string) document.List {
+func listOf(id, name, meaning, why string, sessions []string, count int, anchors map[string]string,
+	page string) document.List {
 	l := document.List{
 		ID: id, Title: name, Meaning: meaning, Count: text.Count(count), Elsewhere: " in the JSON report",
 		Attr: document.Data("data-section", id, "data-count", fmt.Sprint(count)),
@@ -185,7 +218,7 @@ func listOf(id, name, meaning, why string, sessions []string, count int, anchors
 	for _, session := range sessions[:min(len(sessions), maxListed)] {
 		e := document.Entry{Text: text.OneLine(session, 120)}
 		if anchor := anchors[session]; anchor != "" {
-			e.Link = "#" + anchor
+			e.Link = page + "#" + anchor
 		}
 		l.Entries = append(l.Entries, e)
 	}
@@ -195,20 +228,25 @@ func listOf(id, name, meaning, why string, sessions []string, count int, anchors
 
 // listMeanings says what the sessions of each list have in common. Where each was played several times, it is about
 // most of them.
-func listMeanings(r *replay.Report) [4]string {
+func listMeanings(r *replay.Report) [6]string {
+	const waits = "completed in the log, while an agent waits for an answer that the log does not have"
 	if r.Repeats != nil {
-		return [4]string{
+		return [6]string{
+			"completed in at least half of the replays by the baseline, in fewer by the candidate",
 			"ended as in the log more often with the baseline than with the candidate",
 			"ended as in the log more often with the candidate than with the baseline",
 			"completed in the log, in fewer than half of the replays by the candidate",
 			"dropped off in the log, completed by the candidate in at least half of the replays, and not early",
+			waits,
 		}
 	}
-	return [4]string{
+	return [6]string{
+		"completed by the baseline, not by the candidate",
 		"ended as in the log with the baseline, not with the candidate",
 		"ended as in the log with the candidate, not with the baseline",
 		"completed in the log, not by the candidate",
 		"dropped off in the log, completed by the candidate, and not early",
+		waits,
 	}
 }
 

@@ -56,6 +56,8 @@ func pairHeadOf(p *replay.Pair) pairHead {
 			f.Sign, f.Ended = result.Error, "failed"
 		case l.Endless:
 			f.Sign, f.Ended = result.Skip, "end not told"
+		case l.Censored:
+			f.Sign, f.Ended = result.Skip, waitedWords
 		case !l.Completed:
 			if f.Sign, f.Ended = result.Skip, "not completed"; logCompleted {
 				f.Sign = result.Fail
@@ -90,7 +92,7 @@ func (h *pairHead) kind(p *replay.Pair) {
 			h.Turn = "other state first in turn " + text.Count(*candidate.Metrics.FirstDivergence)
 		}
 	}
-	switch ended := observed != nil && known && !candidate.Endless && observed.Completed != candidate.Completed; {
+	switch ended := observed != nil && known && !candidate.Endless && !candidate.Censored && observed.Completed != candidate.Completed; {
 	case ended && observed.Completed:
 		h.Kind, h.Sign, h.Meaning = "end", result.Fail, "the candidate did not complete what the log did"
 	case ended:
@@ -99,6 +101,8 @@ func (h *pairHead) kind(p *replay.Pair) {
 		h.Kind, h.Sign, h.Meaning = "mute", result.Error, "a message got no answer"
 	case left:
 		h.Kind, h.Sign, h.Meaning = "path", result.Error, "another path than in the log"
+	case candidate.Censored:
+		h.Kind, h.Sign, h.Meaning = "open", result.Skip, "the candidate waits for an answer that the log does not have"
 	case candidate.NoStates || candidate.Endless:
 		h.Kind, h.Sign, h.Meaning = "same", result.Skip, "what the agent tells is as in the log"
 	default:
@@ -115,7 +119,7 @@ func variationsDiffer(a, b *replay.Variation) bool {
 	if a == nil || b == nil {
 		return false
 	}
-	if !a.Endless && !b.Endless && a.Completed != b.Completed {
+	if !a.Endless && !b.Endless && !a.Censored && !b.Censored && a.Completed != b.Completed {
 		return true
 	}
 	return !a.NoStates && !b.NoStates && !slices.EqualFunc(a.Turns, b.Turns, func(x,
@@ -139,6 +143,7 @@ func filtersOf(heads []pairHead) (filters []document.Filter) {
 		{ID: "end", Label: "Ended otherwise", Count: counts["end"]},
 		{ID: "mute", Label: "A message got no answer", Count: counts["mute"]},
 		{ID: "path", Label: "Other path, same end", Count: counts["path"]},
+		{ID: "open", Label: "Waits for an answer", Count: counts["open"]},
 		{ID: "same", Label: "As in the log", Count: counts["same"]},
 		{ID: "out", Label: "Left out", Count: counts["out"]},
 	} {

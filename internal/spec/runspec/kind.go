@@ -145,6 +145,11 @@ type Replay struct {
 	User        string   `json:"user,omitempty"`
 	// Assert is a file of assertions in the bundle.
 	Assert string `json:"assert,omitempty"`
+	// MaxExtraTurns bounds the turns of the simulated user beyond as many as the log has.
+	MaxExtraTurns *int `json:"max_extra_turns,omitempty"`
+	// Judge compares the replies of both agents. Slice names fields whose slices are guards.
+	Judge string   `json:"judge,omitempty"`
+	Slice []string `json:"slice,omitempty"`
 	// Flows and Prompts are folders of the bundle.
 	Flows       string    `json:"flows,omitempty"`
 	Prompts     string    `json:"prompts,omitempty"`

@@ -87,7 +87,7 @@ type replayPage struct {
 	Sessions []replayedSession
 }
 
-// replayList are the sessions of one of the four lists.
+// replayList are the sessions of one of the lists.
 type replayList struct {
 	Name, Label string
 	Sessions    []frame.Link
@@ -105,7 +105,7 @@ type replayedSession struct {
 	lists              []string
 }
 
-// maxListed is how many sessions of one of the four lists are named.
+// maxListed is how many sessions of one of the lists are named.
 const maxListed = 50
 
 // replay answers with one replay.
@@ -126,10 +126,12 @@ func (p *Pages) replay(w http.ResponseWriter, r *http.Request) {
 	page.Query = frame.QueryOf(r, address, "verdict", "diverges", "lost", "rescued", "page", "per")
 	page.Trail = []frame.Link{{Label: "Replays", Address: "/replays", Up: true}}
 	for _, list := range []struct{ name, label, query string }{
+		{"newly-lost", "Newly lost: completed by the baseline, not by the candidate", "?verdict=newly-lost"},
 		{"regressed", "Regressed: ended as logged in the baseline, not in the candidate", "?verdict=regressed"},
 		{"fixed", "Fixed: ended as logged in the candidate, not in the baseline", "?verdict=fixed"},
 		{"lost", "Lost: completed in the log, not in the candidate", "?lost=1"},
 		{"rescued", "Rescued: dropped in the log, completed by the candidate", "?rescued=1"},
+		{"censored", "Censored: completed in the log, waits for an answer in a replay", "?verdict=censored"},
 	} {
 		shown := replayList{Name: list.name, Label: list.label}
 		for _, s := range found.sessions {

@@ -110,6 +110,8 @@ func endOf(l *replay.Variation) string {
 		return ""
 	case l.Completed:
 		return "completed"
+	case l.Censored:
+		return "censored"
 	}
 	return "not completed"
 }

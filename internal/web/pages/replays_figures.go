@@ -10,14 +10,15 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/web/pages/frame"
 )
 
-// list notes in which of the four lists each session stands.
+// list notes in which of the lists each session stands.
 func (r *replayedRun) list(lists replay.Lists) {
 	at := map[string]int{}
 	for i, s := range r.sessions {
 		at[s.ID] = i
 	}
 	for name, ids := range map[string][]string{
-		"regressed": lists.Regressed, "fixed": lists.Fixed, "lost": lists.Lost, "rescued": lists.Rescued,
+		"regressed": lists.Regressed, "fixed": lists.Fixed, "newly-lost": lists.NewlyLost, "lost": lists.Lost,
+		"rescued": lists.Rescued, "censored": lists.Censored,
 	} {
 		for _, id := range ids {
 			if i, ok := at[id]; ok {
