@@ -475,8 +475,8 @@ func TestLatency(t *testing.T) {
 // lossy is a log with rows that belong to no session.
 type lossy struct{ *memory }
 
-func (lossy) Unusable(context.Context, replay.Filter) (int, []string, error) {
-	return 7, []string{"x", "y"}, nil
+func (lossy) Unusable(context.Context, replay.Filter) ([]replay.RowFault, error) {
+	return []replay.RowFault{replay.NoPlace(7, []string{"x", "y"})}, nil
 }
 
 func TestUnusableRows(t *testing.T) {
