@@ -113,7 +113,9 @@ func (g *Graph[S]) Compact(ctx context.Context, thread string) error {
 		return err
 	}
 	r.Parent = ""
-	err = try(ctx, g.log, "thread", "compact", func() error { return g.schema.encode(&r, state, g.schema.whole(state)) })
+	err = try(ctx, g.log, "thread", "compact", func() error {
+		return g.schema.encode(&r, state, g.schema.whole(state))
+	})
 	if err == nil {
 		err = c.Compact(ctx, thread, r)
 	}

@@ -135,7 +135,11 @@ func (b *Bot) Session(ctx context.Context, siteName, session string) (*Session, 
 	}
 	s, err := b.recorded(ctx, k)
 	if err != nil {
-		return nil, cannotRead(err)
+		e := cannotRead(err)
+		if unreadable(err) {
+			e.Hint = "look at it on a server with --redis: this one does not have its messages"
+		}
+		return nil, e
 	}
 	if outbox, ok := b.Checkpoints.(Outbox); ok {
 		if s.Leads, err = outbox.Leads(ctx, lead.Filter{Site: name, Session: session}); err != nil {
@@ -146,7 +150,7 @@ func (b *Bot) Session(ctx context.Context, siteName, session string) (*Session, 
 }
 
 // cannotRead is the error of a session whose state could not be read.
-func cannotRead(err error) error {
+func cannotRead(err error) *Error {
 	e := &Error{Fault: StoreFailed, Message: "the session cannot be read", Err: err}
 	if unreadable(err) {
 		e.Err = fmt.Errorf("its state is not in this store, but on the Redis server that --redis names: %w", err)

@@ -33,7 +33,7 @@ func (s *Store) Checkpoints(ttl time.Duration) *Checkpoints {
 	database.prepare(addRow, dropExpiredRow, enterRow, putNote) // what every turn writes
 	tables := sessionTables{db: database, threads: "checkpoint_threads", ttl: ttl, filing: true}
 	locks := NewLocks() // processes on one file find out about each other when they save
-	locks.keep = tables.Keep
+	locks.extend = tables.Extend
 	return &Checkpoints{sqlite.On(file, ttl), locks, tables, database}
 }
 

@@ -22,8 +22,8 @@ type lockServer interface {
 // Locks are locks on a server or, from NewLocks, within the process. They are safe for concurrent use.
 type Locks struct {
 	server lockServer
-	// keep, if it is not nil, keeps the session of that name from expiring for a time.
-	keep func(ctx context.Context, name string, d time.Duration) error
+	// extend, unless it is nil, lets the session with the name of a lock live for a time at least.
+	extend func(ctx context.Context, name string, d time.Duration) error
 	// releases counts the locks that are renewed, or still being released in the background. Ending ends them.
 	releases sync.WaitGroup
 	closing  chan struct{}
@@ -34,8 +34,8 @@ type Locks struct {
 type leases = Locks
 
 // newLocks returns locks on a server. End them before the server.
-func newLocks(server lockServer, keep func(ctx context.Context, name string, d time.Duration) error) *Locks {
-	return &Locks{server: server, keep: keep, closing: make(chan struct{})}
+func newLocks(server lockServer, extend func(ctx context.Context, name string, d time.Duration) error) *Locks {
+	return &Locks{server: server, extend: extend, closing: make(chan struct{})}
 }
 
 // NewLocks returns locks within the process, which end with it.
@@ -74,13 +74,13 @@ func (l *Locks) Lock(ctx context.Context, name string, ttl time.Duration) (unloc
 	if !taken {
 		return func() {}, false, nil
 	}
-	if l.keep != nil {
-		if err := l.keep(ctx, name, ttl); err != nil {
+	if l.extend != nil {
+		if err := l.extend(ctx, name, ttl); err != nil {
 			free()
 			return func() {}, false, err
 		}
 	}
-	if _, local := l.server.(*localLocks); local && l.keep == nil { // nothing expires
+	if _, local := l.server.(*localLocks); local && l.extend == nil { // nothing expires
 		return free, true, nil
 	}
 	l.releases.Go(func() { l.renew(context.WithoutCancel(ctx), name, token, ttl, freed) })
@@ -101,8 +101,8 @@ func (l *Locks) renew(ctx context.Context, name, token string, ttl time.Duration
 		}
 		limited, cancel := context.WithTimeout(ctx, lockTimeout)
 		_ = l.server.renewLock(limited, name, token, ttl)
-		if l.keep != nil {
-			_ = l.keep(limited, name, ttl)
+		if l.extend != nil {
+			_ = l.extend(limited, name, ttl)
 		}
 		cancel()
 	}

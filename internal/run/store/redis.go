@@ -81,7 +81,7 @@ func OpenRedis(ctx context.Context, url string, options RedisOptions) (*Redis, e
 		prefix: cmp.Or(options.KeyPrefix, defaultPrefix),
 		ttl:    options.TTL,
 	}
-	r.leases = newLocks(redisLocks{r}, r.keep)
+	r.leases = newLocks(redisLocks{r}, r.extend)
 	r.sessions = saver.On(r.client, saver.Options{
 		TTL: options.TTL, RefreshOnRead: options.RefreshOnRead, KeyPrefix: r.prefix, Server: r.server.String(),
 		Explain: r.explain,
@@ -108,15 +108,15 @@ func (r *Redis) Close() error {
 // key returns the name of a key. The braces keep all keys of a session on one node of a cluster.
 func (r *Redis) key(kind, name string) string { return r.prefix + kind + ":{" + name + "}" }
 
-// keepSession lets a session live for a time at least.
-var keepSession = redis.NewScript(`
+// extendSession lets a session live for a time at least.
+var extendSession = redis.NewScript(`
 local left = redis.call('PTTL', KEYS[1])
 if left >= 0 and left < tonumber(ARGV[1]) then redis.call('PEXPIRE', KEYS[1], ARGV[1]) end
 return left`)
 
-func (r *Redis) keep(ctx context.Context, session string, d time.Duration) error {
+func (r *Redis) extend(ctx context.Context, session string, d time.Duration) error {
 	return r.explain(ctx, "lock a session on",
-		keepSession.Run(ctx, r.client, []string{r.key("session", session)}, d.Milliseconds()).Err())
+		extendSession.Run(ctx, r.client, []string{r.key("session", session)}, d.Milliseconds()).Err())
 }
 
 // RedisCache keeps bytes for a time on a Redis server. Redis.Cache returns it. It is safe for concurrent use.

@@ -28,8 +28,8 @@ type SessionIndex interface {
 	AddLeads(ctx context.Context, rows []lead.Row) error
 	// Newest returns the id of the newest record of a thread; "" for an unknown one.
 	Newest(ctx context.Context, thread string) (string, error)
-	// Keep keeps a thread that has not expired from expiring for a time.
-	Keep(ctx context.Context, thread string, d time.Duration) error
+	// Extend lets a thread that has not expired live for a time at least.
+	Extend(ctx context.Context, thread string, d time.Duration) error
 	// Delete deletes a thread with its row of the index.
 	Delete(ctx context.Context, thread string) error
 	// Erase deletes a thread, its row of the index and the leads of its session.
@@ -43,10 +43,10 @@ var (
 
 // RedisSessions stores the states and locks of sessions on a Redis server, and all else of them in a database.
 //
-// A save is four steps: leads, a note of the entry on Redis, state, index; then the note goes. A process that dies in
-// between, or a database that is away, leaves a lead whose turn was not answered, or a note. The index gets the entry of
-// a note with the session's next turn, or before the index is read: never an answered turn is lost for it, or for the
-// leads, or a turn indexed that was not answered.
+// A save is four steps: a note of the entry on Redis, leads, state, index; then the note is deleted. A process that
+// dies in between, or a database that is away, leaves a lead whose turn was not answered, or a note. The entry of a
+// note is indexed with the session's next turn, or before the index is read. So no answered turn is lost for the index
+// or for its leads, and no turn is indexed that was not answered.
 //
 // It is safe for concurrent use. Close the server and the database, not it.
 type RedisSessions struct {
@@ -64,9 +64,9 @@ type indexed = SessionIndex
 // NewRedisSessions returns sessions on a server, whose index is in a database. Both have the same time to live. A
 // session that is locked lives on both.
 func NewRedisSessions(server *Redis, index SessionIndex, unindexed func(error)) *RedisSessions {
-	server.leases.keep = func(ctx context.Context, thread string, d time.Duration) error {
-		_ = index.Keep(ctx, thread, d) // sessions are there without their index
-		return server.keep(ctx, thread, d)
+	server.leases.extend = func(ctx context.Context, thread string, d time.Duration) error {
+		_ = index.Extend(ctx, thread, d) // sessions are there without their index
+		return server.extend(ctx, thread, d)
 	}
 	return &RedisSessions{index, server.sessions, server.leases, server, unindexed}
 }
@@ -239,10 +239,16 @@ func (s *RedisSessions) Newest(ctx context.Context, thread string) (string, erro
 
 // Delete deletes a thread with its row of the index.
 func (s *RedisSessions) Delete(ctx context.Context, thread string) error {
-	return errors.Join(s.sessions.Delete(ctx, thread), s.indexed.Delete(ctx, thread))
+	return errors.Join(s.forget(ctx, thread), s.indexed.Delete(ctx, thread))
 }
 
 // Erase deletes a thread, its row of the index and the leads of its session.
 func (s *RedisSessions) Erase(ctx context.Context, thread, site, session string) error {
-	return errors.Join(s.sessions.Delete(ctx, thread), s.indexed.Erase(ctx, thread, site, session))
+	return errors.Join(s.forget(ctx, thread), s.indexed.Erase(ctx, thread, site, session))
+}
+
+// forget deletes what Redis has of a thread.
+func (s *RedisSessions) forget(ctx context.Context, thread string) error {
+	err := s.server.client.SRem(ctx, s.noted(), thread).Err()
+	return errors.Join(s.sessions.Delete(ctx, thread), s.server.explain(ctx, "delete a session from", err))
 }

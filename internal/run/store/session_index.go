@@ -112,8 +112,8 @@ func (s *sessionTables) erase(ctx context.Context, tx transaction, thread, site,
 		statement{s.filed(eraseRows), []any{s.db.text(session), s.db.text(site)}})
 }
 
-// Keep keeps a session that has not expired from expiring for a time.
-func (s *sessionTables) Keep(ctx context.Context, thread string, d time.Duration) error {
+// Extend lets a session that has not expired live for a time at least.
+func (s *sessionTables) Extend(ctx context.Context, thread string, d time.Duration) error {
 	if s.ttl <= 0 {
 		return nil
 	}

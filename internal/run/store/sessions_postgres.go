@@ -31,7 +31,7 @@ func (p *Postgres) Sessions(ttl time.Duration) *PostgresSessions {
 	database := saver.Database{Pool: p.pool, Name: p.server.String(), Prefix: "exp.session_", Explain: p.explain}
 	db := postgresDatabase{db: p}
 	tables := sessionTables{db: db, threads: "exp.session_threads", ttl: ttl}
-	return &PostgresSessions{saver.On(database, ttl), newLocks(databaseLocks{db}, tables.Keep), tables, p}
+	return &PostgresSessions{saver.On(database, ttl), newLocks(databaseLocks{db}, tables.Extend), tables, p}
 }
 
 // Close ends the locks that are still being released. The data stays.

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"errors"
 	"io"
 	"net/http"
@@ -19,7 +20,7 @@ func chatProblem(err error) *Problem {
 	detail, hint := fault.Message, fault.Hint
 	switch {
 	case inside(fault.Fault):
-		hint = "try again in a moment"
+		hint = cmp.Or(hint, "try again in a moment")
 	case fault.Err != nil && fault.Fault != sitebot.Busy: // the cause would reveal the server's internals
 		detail += ": " + fault.Err.Error()
 	}

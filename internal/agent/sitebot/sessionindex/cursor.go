@@ -16,8 +16,8 @@ import (
 // Cursor is a place in the list of sessions. The zero value is its beginning.
 //
 // The list has two parts: all sessions, those with the newest message first, and then those with a message since the
-// list was begun, by thread. A message takes a session to the front of the first part, which a reader has behind it: the
-// second part has the session, once more if it was read before. Thus no session is lost that exists all the time.
+// list was begun, by thread. A message takes a session to the front of the first part, which a reader has passed. The
+// second part has the session, once more if it was read before, so no session is lost that exists all the time.
 type Cursor struct {
 	// Last and Thread are those of the session before the place. The second part has no Last.
 	Last   time.Time
