@@ -70,9 +70,11 @@ func textKinds() []Kind {
 			"against value or expected_output; case is ignored; passes from 0.5"},
 		{Name: "bleu", Group: TextGroup, New: newBleu, Doc: "score = BLEU of runs of up to n words and symbols, " +
 			"smoothed, against value or expected_output; case is ignored; passes from 0.3"},
-		{Name: "similar", Group: TextGroup, Varies: true, New: newSimilar,
-			Doc: "score = cosine of embeddings (or with method: " +
-				"lexical of counts of words and symbols, case ignored), against value or expected_output; passes from 0.8"},
+		{
+			Name: "similar", Group: TextGroup, Varies: true, New: newSimilar,
+			Doc: "score = cosine of embeddings (or with method: lexical of counts of words and symbols, " +
+				"case ignored), against value or expected_output; passes from 0.8",
+		},
 	}
 }
 
