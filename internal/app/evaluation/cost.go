@@ -9,10 +9,10 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/spec/suite"
 )
 
-// needs is what grading a test asks of models, and what one of its conversations takes.
+// needs is which models grading a test needs, and what one of its conversations takes.
 type needs struct {
 	judge, embedder bool
-	// turns are the turns of a conversation, each counted once and once more for each assertion that asks a judge.
+	// turns are the turns of a conversation, each counted once and once more for each assertion that needs a judge.
 	turns int32
 }
 
@@ -20,7 +20,7 @@ type needs struct {
 func (e *Evaluation) needsOf(t *suite.Test) (n needs) {
 	judged := func(assertions []suite.Assertion) (count int32) {
 		for _, a := range assertions {
-			judge, embedder := e.kinds.Asks(a)
+			judge, embedder := e.kinds.Models(a)
 			n.embedder = n.embedder || embedder
 			if judge {
 				count++
@@ -38,14 +38,14 @@ func (e *Evaluation) needsOf(t *suite.Test) (n needs) {
 		n.turns += own
 	}
 	n.judge = n.judge || each+whole > 0 || !any && t.Criteria != ""
-	if t.User != nil { // what ends the user's part asks no judge
+	if t.User != nil { // what ends the user's part needs no judge
 		judged(t.User.StopWhen)
 	}
 	n.embedder = n.embedder && e.setups[t.Suite].Config().Embedder != nil
 	return n
 }
 
-// durationsAtOnce is how many durations are asked for together.
+// durationsAtOnce is how many durations are looked up together.
 const durationsAtOnce = 500
 
 // costs yields what conversations of units are expected to take: the time that they took before, else their turns as

@@ -70,8 +70,11 @@ func textKinds() []Kind {
 			"against value or expected_output; case is ignored; passes from 0.5"},
 		{Name: "bleu", Group: TextGroup, New: newBleu, Doc: "score = BLEU of runs of up to n words and symbols, " +
 			"smoothed, against value or expected_output; case is ignored; passes from 0.3"},
-		{Name: "similar", Group: TextGroup, Varies: true, New: newSimilar, Doc: "score = cosine of embeddings (or with method: " +
-			"lexical of counts of words and symbols, case ignored), against value or expected_output; passes from 0.8"},
+		{
+			Name: "similar", Group: TextGroup, Varies: true, New: newSimilar,
+			Doc: "score = cosine of embeddings (or with method: lexical of counts of words and symbols, " +
+				"case ignored), against value or expected_output; passes from 0.8",
+		},
 	}
 }
 
@@ -171,8 +174,9 @@ func combinationKinds() []Kind {
 			New:     newCommand, Doc: "a program gets the exchange as JSON on stdin and answers {score, passed?, " +
 				"reasoning?, assertions?} on stdout; score = its score",
 		},
-		{Name: "http", Group: CombinationGroup, Outside: true, New: newHTTP, Doc: "a web service gets the exchange as JSON and " +
-			"answers {score, passed?, reasoning?, assertions?}; score = its score"},
+		{Name: "http", Group: CombinationGroup, Outside: true, New: newHTTP,
+			Doc: "a web service gets the exchange as JSON and " +
+				"answers {score, passed?, reasoning?, assertions?}; score = its score"},
 		{
 			Name: "unsupported", Group: CombinationGroup, New: newUnsupported,
 			Doc: "a check of another tool that an import could not carry over; always undecided, " +

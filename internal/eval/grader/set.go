@@ -24,7 +24,7 @@ type Kind struct {
 	Doc string
 	// Judged is true when the grader asks a model.
 	Judged bool
-	// Varies is true when it depends on the parameters whether the grader asks a model.
+	// Varies is true when it depends on the parameters whether the grader needs a model.
 	Varies bool
 	// Outside is true when the grader, or one inside of it, may need something outside of the program (Set.Outside).
 	Outside bool
@@ -111,15 +111,15 @@ func (s *Set) Check(a suite.Assertion) (runner.Check, error) {
 	return c, problems.Err()
 }
 
-// Judged reports whether deciding the assertion asks a judge.
+// Judged reports whether deciding the assertion needs a judge.
 func (s *Set) Judged(a suite.Assertion) bool {
-	judge, _ := s.Asks(a)
+	judge, _ := s.Models(a)
 	return judge
 }
 
-// Asks reports whether deciding the assertion asks a judge, and whether it asks an embedding model. A faulty assertion
-// asks neither.
-func (s *Set) Asks(a suite.Assertion) (judge, embedder bool) {
+// Models reports whether deciding the assertion needs a judge, and whether it needs an embedding model. A faulty
+// assertion needs neither.
+func (s *Set) Models(a suite.Assertion) (judge, embedder bool) {
 	if kind := s.kinds[a.Type]; !kind.Judged && !kind.Varies {
 		return false, false
 	}
