@@ -27,7 +27,7 @@ for mode in recorded forced; do
 			--variant_id "${flow}_candidate" --baseline_variant_id "${flow}_baseline" --flows "$folder/flows" --prompts "$here/prompts" \
 			--out "$folder/reports/$flow-$mode" >"$folder/reports/$flow-$mode.txt" 2>>"$folder/run.log" || true # 1 is a verdict, too
 		printf '%-24s %-9s %s | %s\n' "$flow" "$mode" \
-			"$(sed -n 's/^Completion match  */completion /p' "$folder/reports/$flow-$mode.txt" | head -1)" \
-			"$(sed -n 's/^State progression match  */states /p' "$folder/reports/$flow-$mode.txt" | head -1)"
+			"$(sed -n 's/^  Completion match  */completion /p' "$folder/reports/$flow-$mode.txt" | head -1)" \
+			"$(sed -n 's/^  State progression match  */states /p' "$folder/reports/$flow-$mode.txt" | head -1)"
 	done <"$folder/tasks.csv"
 done

@@ -48,7 +48,7 @@ type LogToFigures struct {
 	NotSampled    int `json:"not_sampled"`
 	Lost          int `json:"lost"`
 	// Compared is the sum of the four below. Those that are Censored completed in the log and wait for an answer in a
-	// lane; the others say how the sessions had ended.
+	// lane; the others are by how the sessions had ended.
 	Compared       int `json:"compared"`
 	Completed      int `json:"completed"`
 	DroppedOff     int `json:"dropped_off"`
@@ -122,8 +122,8 @@ func (t *LogToFigures) Lines() []string {
 		{t.BelowMinTurns, "with fewer user messages than --min_turns"},
 		{t.NotSampled, "not in the sample"},
 		{t.Lost, "lost: a lane failed"},
-		{t.Compared, fmt.Sprintf("compared: %d completed, %d dropped off, %d of unknown outcome, %d censored", t.Completed,
-			t.DroppedOff, t.UnknownOutcome, t.Censored)},
+		{t.Compared, fmt.Sprintf("compared: %d completed, %d dropped off, %d of unknown outcome, %d censored",
+			t.Completed, t.DroppedOff, t.UnknownOutcome, t.Censored)},
 	} {
 		if of.n > 0 {
 			lines = append(lines, fmt.Sprintf("%d %s", of.n, of.what))

@@ -46,7 +46,8 @@ func (t *Tally) compareVariants(reports []MetricReport, metrics []metric, rules 
 		}
 		d, ok := together[i]
 		if !ok {
-			d = t.pairs(m, rules.Cluster, baseline.whole[i], candidate.whole[i], in).Compare(m.criterion(rules.MinPower))
+			pairs := t.pairs(m, rules.Cluster, baseline.whole[i], candidate.whole[i], in)
+			d = pairs.Compare(m.criterion(rules.MinPower))
 		}
 		if m.path && m.role != shown && (len(in.rescued) > 0 || f.censored[Baseline]+f.censored[Candidate] > 0) {
 			reports[i].DifferenceOfAll = t.plainDifference(m, rules, baseline.whole[i], candidate.whole[i],

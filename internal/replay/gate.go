@@ -149,8 +149,8 @@ type findings struct {
 	// else; else it is 0. newlyLost are the ids of those that only the baseline completes.
 	rescued   int
 	newlyLost []string
-	// censored counts the sessions of each lane that wait for an answer which the log does not have, open those in which
-	// the candidate may have lost by that.
+	// censored counts the sessions of each lane that wait for an answer which the log does not have, open those in
+	// which the candidate may have lost by that.
 	censored map[string]int
 	open     int
 	// slices are those of the sessions, openSlices why guards among them cannot be judged.
@@ -178,8 +178,9 @@ func (f *findings) judge(rules *Rules) Gate {
 	if len(unfit) > 0 && g.Verdict != stats.Worse {
 		g.Verdict = VerdictNotJudgeable
 	}
-	if (g.Verdict == stats.Better || g.Verdict == stats.NonInferior && len(f.censored) > 0) && len(f.untold(rules)) > 0 {
-		g.Verdict = stats.Inconclusive // the rest is not known
+	good := g.Verdict == stats.Better || g.Verdict == stats.NonInferior && len(f.censored) > 0
+	if good && len(f.untold(rules)) > 0 { // the rest is not known
+		g.Verdict = stats.Inconclusive
 	}
 	for _, step := range []struct {
 		outcome Decision

@@ -15,9 +15,9 @@ type concealment struct {
 	of       int // the sessions in which the baseline's is known
 }
 
-// concealed lists the metrics that decide or guard and are known of the baseline and not of the candidate in more than a
-// share of the sessions: a candidate that does not report what it costs would cost nothing. A
-// baseline that costs nothing has no cost to compare with.
+// concealed lists the metrics that decide or guard and are known of the baseline and not of the candidate in more than
+// a share of the sessions: a candidate that does not report what it costs would cost nothing. A baseline that costs
+// nothing has no cost to compare with.
 func (t *Tally) concealed(metrics []metric, most float64) []concealment {
 	var all []concealment
 	for i := range metrics {

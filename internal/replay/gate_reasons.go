@@ -39,7 +39,7 @@ func (c *compared) loss() string {
 		c.amount(max(low, high)))
 }
 
-// change says by how much a metric differs: "3.1 points lower".
+// change writes by how much a metric differs: "3.1 points lower".
 func (m *metric) change(mean float64) string {
 	return m.amount(math.Abs(mean)) + " " + either(mean > 0, "higher", "lower")
 }
@@ -112,15 +112,16 @@ func (f *findings) untold(rules *Rules) []Reason {
 	return slices.Concat(why, f.openSlices, f.hidden(rules))
 }
 
-// censoredEnds says that too many conversations end while a lane waits for an answer: an agent that asks for ever more
-// would lose nothing else. A margin of completion accepts as many as it has room for.
+// censoredEnds gives a reason if too many conversations end while a lane waits for an answer: by endless questions an
+// agent would lose nothing otherwise. A margin of completion accepts its share of them.
 func (f *findings) censoredEnds(rules *Rules) []Reason {
 	most := rules.MaxLost
 	for _, name := range []string{CompletionMatch, CompletedShare} {
 		most = max(most, rules.Margins[name].Absolute)
 	}
 	open := f.open
-	if !slices.ContainsFunc(slices.Concat(f.metrics, f.guards), func(c compared) bool { return c.name == CompletedShare }) {
+	all := slices.Concat(f.metrics, f.guards)
+	if !slices.ContainsFunc(all, func(c compared) bool { return c.name == CompletedShare }) {
 		open = max(open, f.censored[Baseline]) // no session is left to compare
 	}
 	if float64(open) <= most*float64(f.compared) {

@@ -52,7 +52,7 @@ const (
 	maxNamed     = 60
 )
 
-// facts say what every headline has to: that the replies were not judged, if so, and which conversations were rescued,
+// facts are those of every headline: that the replies were not judged, if so, and which conversations were rescued,
 // newly lost or censored.
 func (f *findings) facts(unjudged bool) []string {
 	var facts []string

@@ -1,6 +1,8 @@
 package replay
 
-import "math"
+import (
+	"math"
+)
 
 // Lists name the sessions that a reader will want to look at, by their ids.
 type Lists struct {
@@ -17,8 +19,8 @@ type Lists struct {
 	Censored []string `json:"censored"`
 }
 
-// Ends counts how sessions ended in the log, and then in a lane. Sessions of which the log does not say how they ended
-// are not counted. A lane that waits where the user had dropped off has not completed, so that no dropped session is
+// Ends counts how sessions ended in the log, and then in a lane. Sessions with an unknown end in the log are not
+// counted. A lane that waits where the user had dropped off has not completed, so that no dropped session is
 // censored.
 type Ends struct {
 	CompletedCompleted int `json:"completed_completed"`
@@ -122,4 +124,65 @@ func (t *Tally) outcomes() map[string]Ends {
 		all[lane] = e
 	}
 	return all
+}
+
+// rescued returns the dropped sessions that only the candidate completes, if completion match falls by nothing else and
+// the candidate loses no session that the baseline completes; else nil. By the log alone a rescue would be harm.
+func (t *Tally) rescued(sessions []int) map[int]bool {
+	was, is := t.figures(Baseline), t.figures(Candidate)
+	if was == nil || is == nil {
+		return nil
+	}
+	found, sum := map[int]bool{}, 0.0
+	for _, i := range sessions {
+		if t.newlyLost(i) {
+			return nil
+		}
+		difference := is(CompletionMatch, i) - was(CompletionMatch, i)
+		if math.IsNaN(difference) {
+			continue
+		}
+		sum += difference
+		rescue := t.sessions[i].outcome == EndDropped && mostly(is(CompletedShare, i)) &&
+			!mostly(was(CompletedShare, i)) && !mostly(is(EndedEarly, i))
+		if rescue {
+			found[i] = true
+		} else if difference < 0 {
+			return nil
+		}
+	}
+	if sum >= 0 {
+		return nil
+	}
+	return found
+}
+
+// decideByCompleted lets completion decide in place of completion match.
+func decideByCompleted(metrics []metric) {
+	metrics[columnOf(CompletionMatch)].role, metrics[columnOf(CompletedShare)].role = shown, decides
+}
+
+// openEnds counts the censored sessions of each lane, and those in which the candidate may have lost a completion by
+// that: it is censored itself, or does not complete where the baseline is censored.
+func (t *Tally) openEnds(sessions []int) (censored map[string]int, open int) {
+	censored = map[string]int{}
+	baseline, candidate := t.lanes[Baseline], t.lanes[Candidate]
+	for _, i := range sessions {
+		if baseline.censored[i] {
+			censored[Baseline]++
+		}
+		if candidate.censored[i] {
+			censored[Candidate]++
+		}
+		if t.isOpen(i) {
+			open++
+		}
+	}
+	return censored, open
+}
+
+func (t *Tally) isOpen(session int) bool {
+	completed := t.figures(Candidate)(CompletedShare, session)
+	return t.lanes[Candidate].censored[session] ||
+		t.lanes[Baseline].censored[session] && !math.IsNaN(completed) && !mostly(completed)
 }

@@ -83,7 +83,7 @@ func ReadNodes(data []byte) (*Nodes, error) {
 	return n, nil
 }
 
-// fieldPrefix begins what a node asks for that fills a field.
+// fieldPrefix begins the request of a node that fills a field.
 const fieldPrefix = "field "
 
 // requestsField names the field that a node fills, or else the options that it offers.

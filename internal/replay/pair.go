@@ -95,7 +95,7 @@ type Pair struct {
 	Started time.Time `json:"started_at"`
 	// Slices are the values of the fields by which sessions are sliced.
 	Slices map[string]string `json:"slices,omitempty"`
-	// Preference is what the judge said of the replies; nil where none was asked.
+	// Preference is the judge's verdict on the replies; nil without a judge.
 	Preference *Preference `json:"preference,omitempty"`
 	// FirstVariant is the one that was replayed first; empty without a baseline.
 	FirstVariant string      `json:"first_lane,omitempty"`

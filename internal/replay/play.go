@@ -172,7 +172,7 @@ type player struct {
 	asked string
 	// early is true once the agent has completed, ended when it takes no further message.
 	early, ended bool
-	// replied reports of each turn whether its message answers what the agent had asked.
+	// replied is, for each turn, whether its message answers what the agent had requested.
 	replied []bool
 	// astray is true once the log does not fit any more.
 	astray bool
@@ -283,7 +283,6 @@ func (p *player) reach(ctx context.Context) (i int, err error) {
 		if _, notThere := errors.AsType[*NotThereError](err); !notThere {
 			return i, err
 		}
-		p.replied = append(p.replied, false)
 		was, now := p.observed[i], p.replayer.now()
 		p.lane.Completed = false // completion is that of the last turn
 		p.lane.Turns = append(p.lane.Turns, VariationTurn{
@@ -311,8 +310,8 @@ func (p *player) named(state string) string {
 
 func (p *player) simulates() bool { return p.replayer.Mode == Simulated }
 
-// continues reports whether the simulated user goes on after the log. A user who had dropped off stays away as long as
-// all that they said fits.
+// continues reports whether the simulated user continues after the log. A user who had dropped off stays away as long
+// as all of their messages fit.
 func (p *player) continues() bool { return p.simulates() && (p.astray || p.session.Completed) }
 
 // open begins the conversation, in forced mode before every turn.

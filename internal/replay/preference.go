@@ -11,8 +11,8 @@ import (
 
 // Preference is which replies to a session a judge prefers.
 type Preference struct {
-	// Prefers is candidate, baseline, tie, or unknown where the judge gave no verdict. Same is true of replies that
-	// nobody had to judge, as they are equal.
+	// Prefers is candidate, baseline, tie, or unknown where the judge gave no verdict. Same is true of equal
+	// replies, which are not sent to the judge.
 	Prefers string `json:"prefers"`
 	Same    bool   `json:"same,omitempty"`
 	// ByOrder is true of a tie of a judge that prefers whichever replies come first, or those that come last.
@@ -64,7 +64,7 @@ func (c *Preferences) count(pairs []*Pair) {
 // Judged reports whether a verdict on any replies is known.
 func (c *Preferences) Judged() bool { return c.Wins+c.Losses+c.Ties > 0 }
 
-// swayed reports whether most preferences depend on the order, so that the ties tell nothing.
+// swayed reports whether most preferences depend on the order, so that the ties mean nothing.
 func (c *Preferences) swayed() bool { return 2*c.ByOrder > c.Wins+c.Losses+c.Ties-c.Same }
 
 // maxJudged bounds what a judge reads of a lane, in bytes. Longer conversations are not judged, since what was left out
@@ -75,8 +75,8 @@ const (
 )
 
 const preferenceCriteria = "Each answer is a conversation of a user with an agent. " +
-	"Prefer the one in which the agent's replies serve the user better: they answer what the user says, are correct, " +
-	"helpful, clear and polite. Judge the agent only, not the user."
+	"Prefer the one in which the agent's replies serve the user better: they answer the user's messages, are " +
+	"correct, helpful, clear and polite. Judge the agent only, not the user."
 
 // prefer has the judge compare the replies of both lanes, in both orders. A verdict that depends on the order is a tie.
 // Its error is that of a context that has ended.
@@ -122,7 +122,7 @@ func (r *Replayer) prefer(ctx context.Context, pair *Pair) error {
 	return nil
 }
 
-// sameReplies reports whether two lanes say the same in every turn.
+// sameReplies reports whether two lanes have the same messages and replies in every turn.
 func (l *Variation) sameReplies(other *Variation) bool {
 	if len(l.Turns) != len(other.Turns) {
 		return false

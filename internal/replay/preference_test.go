@@ -31,10 +31,12 @@ func TestRepliesAreCompared(t *testing.T) {
 		want  string
 		win   *float64
 	}{
-		"a win":      {other, func(string, string) (float64, error) { return 1, nil }, replay.Candidate, new(1.0)},
-		"a loss":     {other, func(string, string) (float64, error) { return 0, nil }, replay.Baseline, new(0.0)},
-		"a tie":      {other, func(string, string) (float64, error) { return 0.5, nil }, replay.PrefersNone, new(0.5)},
-		"no verdict": {other, func(string, string) (float64, error) { return 0, errors.New("not JSON") }, replay.PrefersUnknown, nil},
+		"a win":  {other, func(string, string) (float64, error) { return 1, nil }, replay.Candidate, new(1.0)},
+		"a loss": {other, func(string, string) (float64, error) { return 0, nil }, replay.Baseline, new(0.0)},
+		"a tie":  {other, func(string, string) (float64, error) { return 0.5, nil }, replay.PrefersNone, new(0.5)},
+		"no verdict": {other, func(string, string) (float64, error) {
+			return 0, errors.New("not JSON")
+		}, replay.PrefersUnknown, nil},
 		"equal replies": {booking, func(string, string) (float64, error) {
 			return 0, errors.New("they are equal")
 		}, replay.PrefersNone, new(0.5)},
@@ -47,16 +49,17 @@ func TestRepliesAreCompared(t *testing.T) {
 		}, replay.Candidate, new(1.0)},
 	} {
 		r := &replay.Replayer{
-			Candidate: &scripted{moves: tc.moves}, Baseline: &scripted{moves: booking}, Mode: replay.Recorded, Judge: tc.judge,
+			Candidate: &scripted{moves: tc.moves}, Baseline: &scripted{moves: booking}, Mode: replay.Recorded,
+			Judge: tc.judge,
 		}
 		s := talked("s", "hello book → where", "where Rome → when", "when May → bye")
 		h, err := r.Run(t.Context(), s, replay.Measuring{Side: replay.After})
 		if err != nil {
 			t.Fatal(err)
 		}
-		is := h.Pair.Variation(replay.Candidate).Metrics
+		was, is := h.Pair.Variation(replay.Baseline).Metrics, h.Pair.Variation(replay.Candidate).Metrics
 		if p := h.Pair.Preference; p == nil || p.Prefers != tc.want || (is.ReplyWinRate == nil) != (tc.win == nil) ||
-			tc.win != nil && *is.ReplyWinRate != *tc.win || *h.Pair.Variation(replay.Baseline).Metrics.ReplyWinRate != 0.5 {
+			tc.win != nil && *is.ReplyWinRate != *tc.win || *was.ReplyWinRate != 0.5 {
 			t.Errorf("%s: %+v, win rate %v", name, p, is.ReplyWinRate)
 		}
 		if is.ReplySimilarity == nil || (*is.ReplySimilarity == 1) != (name == "equal replies") {
@@ -70,17 +73,18 @@ func TestRepliesAreCompared(t *testing.T) {
 func TestRepliesAtTheGate(t *testing.T) {
 	for name, tc := range map[string]struct {
 		win     func(i int) *float64
-		want    replay.Decision
-		metric  string
 		byOrder bool
+		want    replay.Decision
 	}{
-		"ties":             {win: func(int) *float64 { return new(0.5) }, want: replay.Passed},
-		"by order":         {win: func(int) *float64 { return new(0.5) }, want: replay.Underpowered, metric: replay.ReplyWinRate, byOrder: true},
-		"as many of both":  {win: func(i int) *float64 { return new(float64(i % 2)) }, want: replay.Passed},
-		"losses":           {win: func(i int) *float64 { return new(float64(i % 4 / 3)) }, want: replay.NotPassed, metric: replay.ReplyWinRate},
-		"wins":             {win: func(i int) *float64 { return new(min(1, float64(i%4))) }, want: replay.Passed},
-		"often no verdict": {win: func(i int) *float64 { return [...]*float64{nil, new(1.0)}[min(1, i%10)] }, want: replay.Underpowered, metric: replay.ReplyWinRate},
-		"never a verdict":  {win: func(int) *float64 { return nil }, want: replay.Underpowered, metric: replay.ReplyWinRate},
+		"ties":            {func(int) *float64 { return new(0.5) }, false, replay.Passed},
+		"by order":        {func(int) *float64 { return new(0.5) }, true, replay.Underpowered},
+		"as many of both": {func(i int) *float64 { return new(float64(i % 2)) }, false, replay.Passed},
+		"wins":            {func(i int) *float64 { return new(min(1, float64(i%4))) }, false, replay.Passed},
+		"losses":          {func(i int) *float64 { return new(float64(i % 4 / 3)) }, false, replay.NotPassed},
+		"often no verdict": {func(i int) *float64 {
+			return [...]*float64{nil, new(1.0)}[min(1, i%10)]
+		}, false, replay.Underpowered},
+		"never a verdict": {func(int) *float64 { return nil }, false, replay.Underpowered},
 	} {
 		r := gateRun{n: 400, change: func(i int, p *replay.Pair, was, is *replay.Metrics) {
 			was.ReplyWinRate, is.ReplyWinRate = new(0.5), tc.win(i)
@@ -91,7 +95,8 @@ func TestRepliesAtTheGate(t *testing.T) {
 			}
 		}, rules: func(rules *replay.Rules) { rules.Judged = true }}.report(t)
 		agree(t, r)
-		if r.Gate.Outcome != tc.want || tc.metric != "" && (len(r.Gate.Reasons) != 1 || r.Gate.Reasons[0].Metric != tc.metric) {
+		about := tc.want == replay.Passed || len(r.Gate.Reasons) == 1 && r.Gate.Reasons[0].Metric == replay.ReplyWinRate
+		if r.Gate.Outcome != tc.want || !about {
 			t.Errorf("%s: %s", name, r.Gate.Headline)
 		}
 		if unjudged := strings.Contains(r.Gate.Headline, replay.Unjudged); unjudged {

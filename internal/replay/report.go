@@ -37,7 +37,7 @@ type Report struct {
 	Clusters     Clusters     `json:"clusters"`
 	Lost         Lost         `json:"lost"`
 	VariantOrder VariantOrder `json:"lane_order"`
-	// Replies count what the judge prefers; nil where none was asked.
+	// Replies count what the judge prefers; nil without a judge.
 	Replies *Preferences `json:"replies,omitempty"`
 	// Outcomes set the ends of the log against those of each lane. Lists name sessions to look at. Slices are parts of
 	// the sessions, nil without a baseline.

@@ -2,9 +2,12 @@ package replay
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
+	"unicode/utf8"
 
 	"github.com/rehearse-dev/rehearse/internal/base/stats"
 	"github.com/rehearse-dev/rehearse/internal/base/text"
@@ -34,7 +37,7 @@ type SliceDifference struct {
 	found stats.Difference
 }
 
-// name says to people which slice it is.
+// name is the slice's name for people.
 func (s *Slice) name() string { return line(s.By + " " + s.Value) }
 
 const (
@@ -233,4 +236,58 @@ func (t *Tally) largest(value func(*played) string) []string {
 	}
 	slices.SortFunc(names, func(a, b string) int { return cmp.Or(cmp.Compare(sizes[b], sizes[a]), cmp.Compare(a, b)) })
 	return names[:min(len(names), mostSlices)]
+}
+
+// maxSliceValue bounds the value of a field by which sessions are sliced, in bytes.
+const maxSliceValue = 100
+
+// slice reads the fields by which sessions are sliced from an event: from its context, the metadata in it, or the
+// metadata of its payload. The first value that a session has counts.
+func (s *Session) slice(e *Event, fields []string) {
+	if len(s.Slices) == len(fields) {
+		return
+	}
+	var context map[string]any
+	var payload struct {
+		Metadata map[string]any `json:"metadata"`
+	}
+	// what cannot be read has no value
+	_ = json.Unmarshal(orNull(e.Context), &context)
+	_ = json.Unmarshal(orNull(e.Payload), &payload)
+	metadata, _ := context["metadata"].(map[string]any)
+	for _, field := range fields {
+		for _, object := range []map[string]any{context, metadata, payload.Metadata} {
+			if value := sliceValue(object, field); value != "" && s.Slices[field] == "" {
+				if s.Slices == nil {
+					s.Slices = map[string]string{}
+				}
+				s.Slices[field] = value
+			}
+		}
+	}
+}
+
+// sliceValue writes the value of a field, whose name may be a path with dots; empty where there is none.
+func sliceValue(object map[string]any, field string) string {
+	value, has := object[field]
+	if first, rest, nested := strings.Cut(field, "."); !has && nested {
+		inner, _ := object[first].(map[string]any)
+		if inner == nil {
+			return ""
+		}
+		return sliceValue(inner, rest)
+	}
+	written, isText := value.(string)
+	if !isText && value != nil {
+		encoded, err := json.Marshal(value)
+		if err != nil {
+			return ""
+		}
+		written = string(encoded)
+	}
+	written = strings.TrimSpace(written)
+	for len(written) > maxSliceValue || !utf8.ValidString(written) {
+		written = strings.ToValidUTF8(written[:min(len(written), maxSliceValue)], "")
+	}
+	return written
 }

@@ -43,12 +43,20 @@ func TestNamedSlicesAreGuards(t *testing.T) {
 		want  replay.Decision
 		words string
 	}{
-		"not named":        {unnamed, replay.Passed, "12 newly lost conversations (s00000, s00001, s00002, s00003, s00004 and 7 more)"},
-		"12 lost":          {byLanguage(2_000, 12, lose), replay.NotPassed, lostFrench},
-		"8 lost, in other": {other, replay.NotPassed, "completed is worse in language other: 100.0 points lower in 8 sessions"},
-		"12 crashed":       {byLanguage(2_000, 12, func(p *replay.Pair, _ *replay.Metrics) { fail(p, replay.Candidate) }), replay.NotPassed, "answered is worse"},
-		"12 censored":      {byLanguage(2_000, 12, func(_ *replay.Pair, is *replay.Metrics) { censor(is) }), replay.Underpowered, "12 of 12 conversations in language fr"},
-		"other data":       {swaps, replay.NotPassed, "data_collection_accuracy is worse in language fr"},
+		"not named": {
+			unnamed, replay.Passed, "12 newly lost conversations (s00000, s00001, s00002, s00003, s00004 and 7 more)",
+		},
+		"12 lost": {byLanguage(2_000, 12, lose), replay.NotPassed, lostFrench},
+		"8 lost, in other": {
+			other, replay.NotPassed, "completed is worse in language other: 100.0 points lower in 8 sessions",
+		},
+		"12 crashed": {byLanguage(2_000, 12, func(p *replay.Pair, _ *replay.Metrics) {
+			fail(p, replay.Candidate)
+		}), replay.NotPassed, "answered is worse"},
+		"12 censored": {byLanguage(2_000, 12, func(_ *replay.Pair, is *replay.Metrics) {
+			censor(is)
+		}), replay.Underpowered, "12 of 12 conversations in language fr"},
+		"other data": {swaps, replay.NotPassed, "data_collection_accuracy is worse in language fr"},
 		"rescued": {byLanguage(2_000, 12, func(p *replay.Pair, is *replay.Metrics) {
 			p.Outcome, is.CompletionMatch = replay.EndDropped, new(0.0)
 			p.Variation(replay.Baseline).Metrics.Completed = new(0.0)
@@ -110,7 +118,9 @@ func TestSliceFields(t *testing.T) {
 		"one that is not there":   {`,"language":"fr"`, ``, "tier", ""},
 		"a path through a number": {`,"user":7`, ``, "user.tier", ""},
 		"null":                    {`,"language":null`, ``, "language", ""},
-		"a long one":              {`,"language":"` + strings.Repeat("é", 80) + `"`, ``, "language", strings.Repeat("é", 50)},
+		"a long one": {
+			`,"language":"` + strings.Repeat("é", 80) + `"`, ``, "language", strings.Repeat("é", 50),
+		},
 	} {
 		at := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 		log := &memory{{

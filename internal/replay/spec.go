@@ -134,8 +134,9 @@ func (s *Spec) Days() (Days, error) {
 }
 
 // Evaluation returns the evaluation that the spec asks for. The baseline is nil where the candidate is compared with
-// the log alone. User is the simulated user; nil means Recalled. Judge compares replies, if it has one. The caller sets Events, Runs and the clocks. A run
-// goes on only with the settings that it began with: the fingerprints of both variants, and what chooses the sessions.
+// the log alone. User is the simulated user; nil means Recalled. Judge compares replies, if it has one. The caller sets
+// Events, Runs and the clocks. A run goes on only with the settings that it began with: the fingerprints of both
+// variants, and what chooses the sessions.
 func (s *Spec) Evaluation(candidate, baseline *Opened, user User, judge ReplyJudge) (*Evaluation, error) {
 	days, err := s.Days()
 	if err != nil {

@@ -110,7 +110,8 @@ func TestSpecEvaluation(t *testing.T) {
 			t.Errorf("%s: same settings is %t, want %t; %v", name, !tc.same, tc.same, err)
 		}
 	}
-	baseline, err := s.Evaluation(candidate, &replay.Opened{Settings: map[string]any{"flow": "f@2"}}, nil, replay.ReplyJudge{})
+	other := &replay.Opened{Settings: map[string]any{"flow": "f@2"}}
+	baseline, err := s.Evaluation(candidate, other, nil, replay.ReplyJudge{})
 	if err != nil || source.SameJSON(baseline.Head.Run.Settings, run.Settings) {
 		t.Errorf("a baseline changes no settings: %s, %v", baseline.Head.Run.Settings, err)
 	}

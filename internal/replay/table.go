@@ -137,7 +137,10 @@ var table = []metric{
 			return new(float64(*m.FirstDivergence))
 		},
 	},
-	{name: TurnCountDiff, unit: Turns, lowerIsBetter: true, path: true, of: func(m *Metrics) *float64 { return m.TurnCountDiff }},
+	{
+		name: TurnCountDiff, unit: Turns, lowerIsBetter: true, path: true,
+		of: func(m *Metrics) *float64 { return m.TurnCountDiff },
+	},
 	{
 		name: "turn_count_off", unit: Ratio, lowerIsBetter: true, path: true,
 		of: func(m *Metrics) *float64 { return distanceFromOne(m.TurnCountRatio) },
@@ -146,22 +149,38 @@ var table = []metric{
 	{name: CompletionSeconds, unit: Seconds, lowerIsBetter: true, of: func(m *Metrics) *float64 {
 		return m.CompletionSeconds
 	}},
-	{name: "states_lcs", unit: Share, path: true, of: sequence(func(s *stats.SequenceScores) float64 { return s.LCS })},
-	{name: "states_needleman_wunsch", unit: Share, path: true, of: sequence(func(s *stats.SequenceScores) float64 {
-		return s.NeedlemanWunsch
-	})},
-	{name: "states_by_turn", unit: Share, path: true, of: sequence(func(s *stats.SequenceScores) float64 { return s.Positional })},
-	{name: "states_exact", unit: Share, passFail: true, path: true, of: sequence(func(s *stats.SequenceScores) float64 {
-		return oneIf(s.Exact)
-	})},
-	{name: "states_in_order", unit: Share, passFail: true, path: true, of: sequence(func(s *stats.SequenceScores) float64 {
-		return oneIf(s.InOrder)
-	})},
-	{name: "states_any_order", unit: Share, passFail: true, path: true, of: sequence(func(s *stats.SequenceScores) float64 {
-		return oneIf(s.AnyOrder)
-	})},
-	{name: "states_precision", unit: Share, path: true, of: sequence(func(s *stats.SequenceScores) float64 { return s.Precision })},
-	{name: "states_recall", unit: Share, path: true, of: sequence(func(s *stats.SequenceScores) float64 { return s.Recall })},
+	{
+		name: "states_lcs", unit: Share, path: true,
+		of: sequence(func(s *stats.SequenceScores) float64 { return s.LCS }),
+	},
+	{
+		name: "states_needleman_wunsch", unit: Share, path: true,
+		of: sequence(func(s *stats.SequenceScores) float64 { return s.NeedlemanWunsch }),
+	},
+	{
+		name: "states_by_turn", unit: Share, path: true,
+		of: sequence(func(s *stats.SequenceScores) float64 { return s.Positional }),
+	},
+	{
+		name: "states_exact", unit: Share, passFail: true, path: true,
+		of: sequence(func(s *stats.SequenceScores) float64 { return oneIf(s.Exact) }),
+	},
+	{
+		name: "states_in_order", unit: Share, passFail: true, path: true,
+		of: sequence(func(s *stats.SequenceScores) float64 { return oneIf(s.InOrder) }),
+	},
+	{
+		name: "states_any_order", unit: Share, passFail: true, path: true,
+		of: sequence(func(s *stats.SequenceScores) float64 { return oneIf(s.AnyOrder) }),
+	},
+	{
+		name: "states_precision", unit: Share, path: true,
+		of: sequence(func(s *stats.SequenceScores) float64 { return s.Precision }),
+	},
+	{
+		name: "states_recall", unit: Share, path: true,
+		of: sequence(func(s *stats.SequenceScores) float64 { return s.Recall }),
+	},
 	{name: "tokens", unit: Tokens, lowerIsBetter: true, of: func(m *Metrics) *float64 { return m.Tokens }},
 	{
 		name: CostUSD, unit: USD, lowerIsBetter: true, role: guards, byMargin: true,

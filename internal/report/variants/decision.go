@@ -67,7 +67,7 @@ func wordsJudged(r *replay.Report) bool {
 // foundWorse reports whether any metric or guard is worse, in all sessions or in a slice.
 func foundWorse(r *replay.Report) bool { return r.Gate != nil && r.Gate.Verdict == stats.Worse }
 
-// unjudged reports whether a run that cannot say found nothing worse, while no judge compared the replies.
+// unjudged reports whether an undecided run found nothing worse, while no judge compared the replies.
 func unjudged(r *replay.Report) bool {
 	v := verdictOf(r)
 	return r.Gate != nil && v != failed && v != empty && r.Gate.Outcome != replay.Passed &&

@@ -47,8 +47,8 @@ func Markdown(w io.Writer, r *replay.Report) error {
 	return document.Markdown(w, d)
 }
 
-// documentOf returns the report without its sessions; anchors are the places of the sessions that a page shows, which is
-// empty for the page itself.
+// documentOf returns the report without its sessions; anchors are the places of the sessions that a page shows, which
+// is empty for the page itself.
 func documentOf(r *replay.Report, anchors map[string]string, page string) *document.Document {
 	groups := groupsOf(r)
 	d := &document.Document{

@@ -6,7 +6,7 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/report/document"
 )
 
-// repliesSection says which replies the judge prefers; it is empty without a judge.
+// repliesSection counts which replies the judge prefers; it is empty without a judge.
 func repliesSection(r *replay.Report) document.Section {
 	s := document.Section{ID: "replies", Title: "Replies: which the judge prefers", Nav: "Replies"}
 	c := r.Replies

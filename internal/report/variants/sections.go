@@ -44,7 +44,8 @@ func endsSection(r *replay.Report) document.Section {
 			if !asFirst {
 				first, second = second, first
 			}
-			open, together := document.Cell{Text: text.Count(waiting)}, document.Cell{Text: text.Count(as + other + waiting)}
+			open := document.Cell{Text: text.Count(waiting)}
+			together := document.Cell{Text: text.Count(as + other + waiting)}
 			if counted == 0 && r.Run.Sessions > r.Unknown { // the lane reports no end at all
 				first, second, open, together = document.Cell{Text: unknown}, document.Cell{Text: unknown},
 					document.Cell{Text: unknown}, document.Cell{Text: unknown}

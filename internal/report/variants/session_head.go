@@ -92,7 +92,8 @@ func (h *pairHead) kind(p *replay.Pair) {
 			h.Turn = "other state first in turn " + text.Count(*candidate.Metrics.FirstDivergence)
 		}
 	}
-	switch ended := observed != nil && known && !candidate.Endless && !candidate.Censored && observed.Completed != candidate.Completed; {
+	known = known && !candidate.Endless && !candidate.Censored
+	switch ended := observed != nil && known && observed.Completed != candidate.Completed; {
 	case ended && observed.Completed:
 		h.Kind, h.Sign, h.Meaning = "end", result.Fail, "the candidate did not complete what the log did"
 	case ended:
