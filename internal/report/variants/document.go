@@ -78,7 +78,7 @@ func documentOf(r *replay.Report, anchors map[string]string, page string) *docum
 	d.Lead = append(d.Lead, document.Fact{Name: "May it be believed?", Value: reliability(r)})
 	d.Sections = []document.Section{
 		gateSection(r), metricsSection(r, groups), supportSection(r, groups), endsSection(r), funnelSection(r),
-		listsSection(r, anchors, page),
+		assertionsSection(r, anchors, page), listsSection(r, anchors, page),
 		slicesSection(r), repliesSection(r), repeatsSection(r, groups), fidelitySection(r), clustersSection(r, groups),
 		divergenceSection(r),
 		moreSection(r, groups), notesSection(r),
@@ -97,6 +97,9 @@ func block(r *replay.Report) string {
 	}
 	fmt.Fprintf(&b, "\nConversation Replay Evaluation Results:\n  Sessions evaluated: %d\n", r.Run.Sessions)
 	fmt.Fprintf(&b, "  Completion match: %s\n", figure(r.Run.CompletionMatch, "%.2f%%", 100))
+	if n, bounds := censoredMatch(r); n > 0 {
+		fmt.Fprintf(&b, "  Censored: %d (completion match between %.2f%% and %.2f%%)\n", n, 100*bounds[0], 100*bounds[1])
+	}
 	fmt.Fprintf(&b, "  Avg turn count ratio: %s\n", figure(r.Run.TurnCountRatio, "%.2f", 1))
 	fmt.Fprintf(&b, "  State progression match: %s\n", figure(r.Run.StateProgression, "%.2f%%", 100))
 	fmt.Fprintf(&b, "  Avg latency: %s\n", figure(r.Run.AvgLatencyMS, "%.0fms", 1))
@@ -133,6 +136,10 @@ func matchOf(r *replay.Report) *document.Rate {
 		rate.Bar = new(document.BarOf(e.Value, bounds))
 		notes = append(notes, "95% interval "+text.PercentRange(bounds))
 	}
+	if n, bounds := censoredMatch(r); n > 0 {
+		notes = append(notes, text.Plural(n, "censored session")+plural(n, " is", " are")+
+			" not among them: with "+plural(n, "it", "them")+" between "+text.PercentRange(bounds))
+	}
 	if n := lostPairs(r); n > 0 {
 		notes = append(notes, text.Plural(n, "lost pair")+plural(n, " is", " are")+" not among them")
 	}
@@ -141,6 +148,22 @@ func matchOf(r *replay.Report) *document.Rate {
 	}
 	rate.Note = strings.Join(notes, "; ")
 	return rate
+}
+
+// censoredMatch returns how many of the candidate's sessions are censored, and its completion match if none of them, and
+// if all of them, had completed.
+func censoredMatch(r *replay.Report) (n int, bounds [2]float64) {
+	m := metricOf(r, replay.CompletionMatch)
+	n = r.Outcomes[replay.Candidate].CompletedCensored
+	if n == 0 || m == nil {
+		return 0, bounds
+	}
+	matched, known := 0.0, 0
+	if m.Candidate != nil {
+		matched, known = m.Candidate.Value*float64(m.Candidate.N), m.Candidate.N
+	}
+	all := float64(known + n)
+	return n, [2]float64{matched / all, (matched + float64(n)) / all}
 }
 
 func factsOf(r *replay.Report) []document.Fact {
