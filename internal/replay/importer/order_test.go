@@ -112,7 +112,9 @@ func TestOverlap(t *testing.T) {
 // TestLaterExport imports an export, then later ones: each adds the rows that the others lack, in any order and format,
 // and messages that are alike all stay.
 func TestLaterExport(t *testing.T) {
-	csv := func(rows ...string) string { return "session_id,timestamp,sender,text,outcome\n" + strings.Join(rows, "\n") }
+	csv := func(rows ...string) string {
+		return "session_id,timestamp,sender,text,outcome\n" + strings.Join(rows, "\n")
+	}
 	chat := func(messages ...string) string {
 		return `{"id":"s","timestamp":"2026-03-01T10:00:00Z","messages":[` + strings.Join(messages, ",") + `]}`
 	}
