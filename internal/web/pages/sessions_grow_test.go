@@ -94,6 +94,18 @@ func TestSessionsAreReadOn(t *testing.T) {
 			t.Errorf("%.60s…, want %s…; %d events were read", got, step.want, events.read)
 		}
 	}
+	// A session id that is used again has several sessions, of which another change leaves none out.
+	n += 3 * 24 * 3600
+	say("s050", replay.Message)
+	for range 2 {
+		if got := listed(); !strings.HasPrefix(got, "s050@") || strings.Count(got, "s050") != 2 {
+			t.Errorf("a session id that is used again: %.60s", got)
+		}
+		say("s051", replay.Message)
+	}
+	if err := events.EraseSession(t.Context(), "tea", "s051"); err != nil {
+		t.Error(err)
+	}
 	if got := listed(); !strings.Contains(got, "s050/2/completed") || strings.Count(got, "/unknown") != 199 {
 		t.Errorf("the session that has ended: %s", got)
 	}

@@ -58,12 +58,15 @@ func spokenOutcome(t *testing.T, session string) replay.Outcome {
 	}
 }
 
+// laterOfS is the id of a later session of the session id s.
+const laterOfS = "s@2026-03-10T00:00:00.000000Z"
+
 func outcomesErased(t *testing.T, r *store.ReplayRuns) {
 	other := sampleReplay("other flow")
 	other.FlowID = "taxi_book"
 	for _, run := range []replay.Run{sampleReplay("r1"), sampleReplay("r2"), other} {
 		putReplay(t, r, run)
-		spoken := []replay.Outcome{spokenOutcome(t, "s"), spokenOutcome(t, "t"), {
+		spoken := []replay.Outcome{spokenOutcome(t, "s"), spokenOutcome(t, laterOfS), spokenOutcome(t, "t"), {
 			SessionID: "u", Detail: json.RawMessage(`{"lanes":"` + secret + `"}`),
 		}}
 		if err := r.PutOutcomes(t.Context(), run.ID, spoken, eventTime); err != nil {
@@ -77,11 +80,11 @@ func outcomesErased(t *testing.T, r *store.ReplayRuns) {
 	}
 	for _, run := range []string{"r1", "r2"} {
 		left := collectOutcomes(t, r, run)
-		if len(left) != 3 {
+		if len(left) != 4 {
 			t.Fatalf("%d sessions are left", len(left))
 		}
-		s, neighbour, unreadable := left[0], left[1], left[2]
-		if said := s.Dropped + string(s.Metrics) + string(s.Detail) +
+		s, later, neighbour, unreadable := left[0], left[1], left[2], left[3]
+		if said := s.Dropped + string(later.Detail) + string(s.Metrics) + string(s.Detail) +
 			string(unreadable.Detail); strings.Contains(said, secret) {
 			t.Errorf("run %s still has %q: %s", run, secret, said)
 		}
