@@ -26,14 +26,14 @@ func newReplayExport(env *Env) *cobra.Command {
 With --regressed, write the sessions in which a replay's candidate did worse than its baseline as a suite: a test for
 each session, with the logged messages, the replay's assertions and, for each turn, similar words as in the log.`,
 		Example: `  rehearse replay export --store sqlite:history.db > events.jsonl
-  rehearse replay export --flow-id ride_book --start-date 2026-01-01 --end-date 2026-01-31 | gzip > january.jsonl.gz
+  rehearse replay export --flow-id ride_book --start-date 2026-01-01 | gzip > january.jsonl.gz
   rehearse replay export --regressed --store sqlite:history.db > regressed.yaml
   rehearse run regressed.yaml --target staging`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			switch {
 			case regressed && (flow != "" || from != "" || to != ""):
-				return usage("--regressed writes the sessions of a replay: choose it with --run, without --flow-id and days")
+				return usage("--regressed writes the sessions of a replay: choose it with --run, without flow and days")
 			case run != "" && !regressed:
 				return usage("--run is for --regressed only")
 			case regressed:
@@ -88,7 +88,8 @@ func exportRegressed(ctx context.Context, env *Env, h *storage.History, run stri
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(env.Stderr, "rehearse: %s of replay %s regressed\n", text.Plural(len(sessions), "session"), found.Run.ID)
+	fmt.Fprintf(env.Stderr, "rehearse: %s of replay %s regressed\n", text.Plural(len(sessions), "session"),
+		found.Run.ID)
 	_, err = env.Stdout.Write(data)
 	return err
 }

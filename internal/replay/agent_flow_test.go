@@ -99,7 +99,8 @@ func TestFlowAgent(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(replay.Answer{Reply: chat.Reply{Text: "Where to?", Node: "where"}, State: "where"}, first); diff != "" {
+	if diff := cmp.Diff(
+		replay.Answer{Reply: chat.Reply{Text: "Where to?", Node: "where"}, State: "where"}, first); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
 	last, err := c.Send(t.Context(), "to the airport")

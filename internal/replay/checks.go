@@ -26,7 +26,7 @@ type Checks struct {
 // any reports whether there is an assertion.
 func (c *Checks) any() bool { return len(c.Assertions)+len(c.EveryTurn) > 0 }
 
-// Test returns a session as a test whose user sends up to so many messages.
+// Test returns a session as a test whose user sends up to turns messages.
 func (c *Checks) Test(flow, session, unit string, turns int) *suite.Test {
 	return &suite.Test{
 		Suite: flow, ID: session, Conversation: true, User: &suite.User{MaxTurns: turns}, Cluster: unit,
@@ -163,14 +163,16 @@ func (c *AssertionCounts) add(v result.Verdict) {
 	}
 }
 
+// severity orders verdicts: of several times that a session was replayed, the worst one counts.
+var severity = map[result.Verdict]int{result.Pass: 1, result.Error: 2, result.Fail: 3}
+
 // check counts how the conversations of a session met the assertions. One that failed in any of several times failed.
 func (t *Tally) check(pairs []*Pair) {
 	verdicts := map[string]result.Verdict{}
 	for _, p := range pairs {
 		for i := range p.Variations {
 			v := &p.Variations[i]
-			if worse := map[result.Verdict]int{"": 0, result.Pass: 1, result.Error: 2, result.Fail: 3}; worse[v.Verdict] >
-				worse[verdicts[v.Name]] {
+			if severity[v.Verdict] > severity[verdicts[v.Name]] {
 				verdicts[v.Name] = v.Verdict
 			}
 		}
@@ -199,7 +201,7 @@ func (t *Tally) check(pairs []*Pair) {
 	}
 }
 
-// words says how the candidate's conversations met the assertions.
+// words describe how the candidate's conversations met the assertions.
 func (a *AssertionReport) words() string {
 	n := a.Candidate.Passed + a.Candidate.Failed + a.Candidate.Errors
 	if a.Candidate.Failed == 0 {
@@ -214,8 +216,8 @@ func (a *AssertionReport) words() string {
 	return words
 }
 
-// decide applies the assertions to what a gate came to: it is not passed where a conversation of the candidate fails
-// one, and cannot say where one could not be graded.
+// decide applies the assertions to a gate's outcome: NotPassed where a conversation of the candidate fails one, and
+// Underpowered where one could not be graded.
 func (a *AssertionReport) decide(g *Gate) {
 	outcome, begin := NotPassed, "Not passed: "
 	switch {

@@ -45,7 +45,7 @@ type Variation struct {
 	NoStates bool `json:"no_states,omitempty"`
 	Endless  bool `json:"endless,omitempty"`
 	NoData   bool `json:"no_data,omitempty"`
-	// Verdict says how the conversation met the run's assertions; empty where it has none.
+	// Verdict is that of the run's assertions; empty where it has none.
 	Verdict result.Verdict `json:"verdict,omitempty"`
 	// Metrics compare the lane with the observed one, which has none.
 	Metrics *Metrics `json:"metrics,omitempty"`

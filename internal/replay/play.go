@@ -189,7 +189,8 @@ func (p *player) run(ctx context.Context) {
 	defer close(p.rest)
 	r := p.replayer
 	record, err := runner.Run(ctx, runner.Conversation{
-		Test: r.Checks.Test(p.session.FlowID, p.session.ID, p.session.UnitID, p.mostTurns()), TargetName: p.lane.Name, Target: p, User: p,
+		Test:       r.Checks.Test(p.session.FlowID, p.session.ID, p.session.UnitID, p.mostTurns()),
+		TargetName: p.lane.Name, Target: p, User: p,
 		Grading: r.Checks.Grading, Guard: r.Guard, Now: r.Now,
 	})
 	p.mu.Lock()

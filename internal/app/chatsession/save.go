@@ -106,8 +106,8 @@ func Written(name string, assertions source.Value, all []Message, s Saving) ([]b
 			return nil, source.Invalid("there is nothing to save: no message was answered")
 		}
 		if len(left) > 0 {
-			fmt.Fprintf(&written, "# %s: a test cannot have an empty message; %s left out\n", text.OneLine(said.ID, 100),
-				turnsNamed(left))
+			fmt.Fprintf(&written, "# %s: a test cannot have an empty message; %s left out\n",
+				text.OneLine(said.ID, 100), turnsNamed(left))
 		}
 		tests.Items = append(tests.Items, test(said, s))
 	}

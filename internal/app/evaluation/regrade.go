@@ -52,7 +52,8 @@ func FinishedRun(dir string) (result.Run, error) {
 		return run, source.Invalid("run %s did not come to its end (%s): finish it first: rehearse run --resume %s",
 			run.ID, run.ExitReason, dir)
 	case len(run.Command) > 0 && !slices.Contains([]string{"run", "grade", "replay"}, run.Command[0]):
-		return run, source.Invalid("run %s was made by `rehearse %s`: only runs of suites and replays can be graded again", run.ID,
+		return run, source.Invalid(
+			"run %s was made by `rehearse %s`: only runs of suites and replays can be graded again", run.ID,
 			run.Command[0])
 	}
 	return run, nil

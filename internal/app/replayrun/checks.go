@@ -60,7 +60,7 @@ func decodeChecks(files source.Files, path string, root source.Value) (c written
 		n.Add(kinds.Validate(a))
 	}
 	if len(c.Assertions)+len(c.EveryTurn) == 0 {
-		n.Report("write a list of assertions, such as `- {type: not_contains, value: PIN}`", "there is no assertion")
+		n.Report("write a list of assertions, such as `- {type: not_contains, value: PIN}`", "the file has no assertion")
 	}
 	return c, reader.Problems.Err()
 }
@@ -111,7 +111,9 @@ func Suite(dir string, files source.Files, assert string) (*suite.Suite, error) 
 		return nil, source.Invalid("replay %s has no assertions: add --assert FILE", run.ID)
 	} else if assert == "" {
 		assert, _ = written[assertFile].(string)
-		data, err := json.Marshal(map[string]any{"assertions": written["assertions"], "every_turn": written["every_turn"]})
+		data, err := json.Marshal(map[string]any{
+			"assertions": written["assertions"], "every_turn": written["every_turn"],
+		})
 		if err != nil {
 			return nil, err
 		}

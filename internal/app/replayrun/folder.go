@@ -75,8 +75,8 @@ func (f *folders) open(ctx context.Context, v *folder) (err error) {
 	}
 	foreign, err := runlog.Unrelated(v.dir, map[string][]string{})
 	if err == nil && foreign != "" {
-		err = source.Invalid("cannot write the results: %s is there and no run has written it: move it away, or choose "+
-			"another folder with --out", filepath.Join(v.dir, foreign))
+		err = source.Invalid("cannot write the results: %s is there and no run has written it: move it away, or "+
+			"choose another folder with --out", filepath.Join(v.dir, foreign))
 	}
 	if err != nil {
 		return err
@@ -96,7 +96,8 @@ func (f *folders) open(ctx context.Context, v *folder) (err error) {
 		return err
 	}
 	now := r.config.Setup.Now().UTC()
-	v.record.Schema, v.record.ID, v.record.Version, v.record.Commit = result.Schema, r.ID, r.config.Version, r.config.Commit
+	v.record.Schema, v.record.ID = result.Schema, r.ID
+	v.record.Version, v.record.Commit = r.config.Version, r.config.Commit
 	v.record.Command, v.record.Suites = r.config.Command, []string{r.config.Spec.FlowID}
 	v.record.ExitReason = result.ReasonRunning
 	if v.record.StartedAt.IsZero() {

@@ -28,12 +28,12 @@ type UserScript struct {
 
 // Line is what a user says.
 type Line struct {
-	// Message is empty when the user says nothing more. That ends the conversation, whatever End says, unless Blank is
+	// Message is empty when the user sends nothing more. That ends the conversation whatever End is, unless Blank is
 	// set.
 	Message chat.Content
 	// Blank sends a message without text, as a logged user may have done.
 	Blank bool
-	// End is true when the user says nothing after this: the conversation ends with the reply.
+	// End is true when the user sends nothing after this: the conversation ends with the reply.
 	End bool
 }
 

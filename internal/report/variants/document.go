@@ -98,7 +98,8 @@ func block(r *replay.Report) string {
 	fmt.Fprintf(&b, "\nConversation Replay Evaluation Results:\n  Sessions evaluated: %d\n", r.Run.Sessions)
 	fmt.Fprintf(&b, "  Completion match: %s\n", figure(r.Run.CompletionMatch, "%.2f%%", 100))
 	if n, bounds := censoredMatch(r); n > 0 {
-		fmt.Fprintf(&b, "  Censored: %d (completion match between %.2f%% and %.2f%%)\n", n, 100*bounds[0], 100*bounds[1])
+		fmt.Fprintf(&b, "  Censored: %d (completion match between %.2f%% and %.2f%%)\n", n, 100*bounds[0],
+			100*bounds[1])
 	}
 	fmt.Fprintf(&b, "  Avg turn count ratio: %s\n", figure(r.Run.TurnCountRatio, "%.2f", 1))
 	fmt.Fprintf(&b, "  State progression match: %s\n", figure(r.Run.StateProgression, "%.2f%%", 100))

@@ -78,7 +78,8 @@ func (p *Pages) sessionAsSuite(w http.ResponseWriter, r *http.Request) {
 
 // suite answers with a suite of one test.
 func (p *Pages) suite(w http.ResponseWriter, r *http.Request, said chatsession.Message) {
-	data, err := chatsession.Written(said.ID, source.Value{}, []chatsession.Message{said}, chatsession.Saving{Mask: p.Mask})
+	data, err := chatsession.Written(said.ID, source.Value{}, []chatsession.Message{said},
+		chatsession.Saving{Mask: p.Mask})
 	p.download(w, r, data, err)
 }
 
