@@ -475,9 +475,11 @@ func TestLatency(t *testing.T) {
 // lossy is a log with rows that belong to no session.
 type lossy struct{ *memory }
 
-func (lossy) Unusable(context.Context, replay.Filter) (int, []string, error) {
-	return 7, []string{"x", "y"}, nil
+func (lossy) Unusable(context.Context, replay.Filter) ([]replay.RowFault, error) {
+	return []replay.RowFault{replay.UnplacedRows(7, []string{"x", "y"})}, nil
 }
+
+var _ replay.Lossy = lossy{}
 
 func TestUnusableRows(t *testing.T) {
 	report, err := evaluation(lossy{logOf(t, 20)}, nil, 2).Evaluate(t.Context())

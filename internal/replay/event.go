@@ -7,6 +7,7 @@ import (
 	"context"
 	"encoding/json"
 	"iter"
+	"slices"
 	"time"
 )
 
@@ -78,4 +79,39 @@ type Imported struct {
 type Lossy interface {
 	// Unusable counts those rows by kind, and names some of them.
 	Unusable(ctx context.Context, f Filter) ([]RowFault, error)
+}
+
+// SortTied puts events of one session and one time, which come in the order in which they arrived, into their order:
+// those that have a turn number by that number, in the places that they have among the others.
+func SortTied(tied []Event) {
+	if len(tied) < 2 {
+		return
+	}
+	type numbered struct {
+		event Event
+		turn  float64
+	}
+	var places []int
+	var events []numbered
+	for i := range tied {
+		var metrics struct {
+			Turn *float64 `json:"turn_number"`
+		}
+		if json.Unmarshal(orNull(tied[i].Metrics), &metrics) == nil && metrics.Turn != nil {
+			places = append(places, i)
+			events = append(events, numbered{tied[i], *metrics.Turn})
+		}
+	}
+	slices.SortStableFunc(events, func(a, b numbered) int {
+		switch {
+		case a.turn < b.turn:
+			return -1
+		case a.turn > b.turn:
+			return 1
+		}
+		return 0
+	})
+	for i, at := range places {
+		tied[at] = events[i].event
+	}
 }

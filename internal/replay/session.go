@@ -20,7 +20,7 @@ type Session struct {
 	Started time.Time
 	Ended   time.Time
 
-	end     time.Time // that of the last row that says how it ended
+	end     time.Time // that of the last row with its outcome
 	earlier []string  // the flows of the session before it of the same id, which count where its events name none
 
 	final  string   // the state in which it ended, as the row of its end says
