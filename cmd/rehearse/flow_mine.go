@@ -71,7 +71,8 @@ func (f *mineFlags) run(c *cobra.Command, env *Env) error {
 		return outcome(err)
 	}
 	return withLoaded(c.Context(), env, f.store, func(h *storage.History) error {
-		learned, err := mine.Log{Events: h, FlowID: f.flow, Days: days, SessionGap: f.counted.gap}.Learn(c.Context(), f.Options)
+		log := mine.Log{Events: h, FlowID: f.flow, Days: days, SessionGap: f.counted.gap}
+		learned, err := log.Learn(c.Context(), f.Options)
 		if err != nil {
 			return err
 		}

@@ -34,7 +34,7 @@ The log of a product is loaded once; variants name flows, prompts and models; a 
 const historyPlaces = "sqlite:PATH or postgres://… (default: that of the nearest rehearse.yaml, " +
 	"else sqlite:.rehearse/rehearse.db)"
 
-// dayFlags are the flags that say how days and sessions are counted.
+// dayFlags are the flags that set how days and sessions are counted.
 type dayFlags struct {
 	timezone string
 	gap      time.Duration

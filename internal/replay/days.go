@@ -9,9 +9,9 @@ import (
 
 // Days is a range of whole days of a time zone. The zero value bounds nothing. ReadDays makes one.
 type Days struct {
-	// First and Last are the days as YYYY-MM-DD; empty is no bound.
+	// First and Last are the days as YYYY-MM-DD; empty means without a bound.
 	First, Last string
-	// From is the beginning of the first day and To the end of the last, which is excluded; zero is no bound.
+	// From is the beginning of the first day and To the end of the last, which is excluded; zero means without a bound.
 	From, To time.Time
 }
 
@@ -19,7 +19,8 @@ type Days struct {
 func ReadZone(name string) (*time.Location, error) {
 	zone, err := time.LoadLocation(name)
 	if err != nil || name == "Local" {
-		return nil, source.Invalid("unknown --timezone %q: write a name of the IANA table, such as Europe/Brussels", name)
+		return nil, source.Invalid("unknown --timezone %q: write a name of the IANA table, such as Europe/Brussels",
+			name)
 	}
 	return zone, nil
 }
@@ -28,7 +29,7 @@ func ReadZone(name string) (*time.Location, error) {
 func ReadDay(day string, zone *time.Location) (time.Time, error) {
 	date, err := time.Parse(time.DateOnly, day)
 	if err != nil {
-		return time.Time{}, source.Invalid("%q is no day: write YYYY-MM-DD", day)
+		return time.Time{}, source.Invalid("%q is not a day: write YYYY-MM-DD", day)
 	}
 	return beginningOf(date, zone), nil
 }
@@ -61,7 +62,7 @@ func ReadDays(first, last string, zone *time.Location) (Days, error) {
 	if last != "" {
 		date, err := time.Parse(time.DateOnly, last)
 		if err != nil {
-			return d, source.Invalid("--end_date %q is no day: write YYYY-MM-DD", last)
+			return d, source.Invalid("--end_date %q is not a day: write YYYY-MM-DD", last)
 		}
 		d.To = beginningOf(date.AddDate(0, 0, 1), zone)
 	}
@@ -76,7 +77,7 @@ func (d Days) Has(t time.Time) bool {
 	return !t.Before(d.From) && (d.To.IsZero() || t.Before(d.To))
 }
 
-// String says the range as "from FIRST to LAST", leaving out what is not bounded.
+// String writes the range as "from FIRST to LAST", leaving out what is not bounded.
 func (d Days) String() string {
 	switch {
 	case d.First == "" && d.Last == "":

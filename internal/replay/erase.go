@@ -50,7 +50,7 @@ func erase(text *string) {
 	}
 }
 
-// EraseSession takes the words of the sessions of an id in the log out of a report, as WithoutWords takes them out of its outcome. It reports
+// EraseSession takes the words of the sessions of an id in the log out of a report, as WithoutWords does. It reports
 // whether there were any.
 func (r *Report) EraseSession(session string) (there bool) {
 	for i := range r.Sessions {

@@ -476,8 +476,10 @@ func TestLatency(t *testing.T) {
 type lossy struct{ *memory }
 
 func (lossy) Unusable(context.Context, replay.Filter) ([]replay.RowFault, error) {
-	return []replay.RowFault{replay.NoPlace(7, []string{"x", "y"})}, nil
+	return []replay.RowFault{replay.UnplacedRows(7, []string{"x", "y"})}, nil
 }
+
+var _ replay.Lossy = lossy{}
 
 func TestUnusableRows(t *testing.T) {
 	report, err := evaluation(lossy{logOf(t, 20)}, nil, 2).Evaluate(t.Context())

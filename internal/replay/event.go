@@ -82,7 +82,7 @@ type Lossy interface {
 }
 
 // SortTied puts events of one session and one time, which come in the order in which they arrived, into their order:
-// those that have a turn number by that number, in the places that they hold among the others.
+// those that have a turn number by that number, in the places that they have among the others.
 func SortTied(tied []Event) {
 	if len(tied) < 2 {
 		return

@@ -98,7 +98,7 @@ func (f *Faults) Notes() []Note {
 	return notes
 }
 
-// Reject counts a row that is no event.
+// Reject counts a row that is not an event.
 func (f *Faults) Reject(r Reject) {
 	kind := faultPayload
 	switch r.Kind {
@@ -115,8 +115,8 @@ func (f *Faults) Conflict(n int, ids []string) {
 	}
 }
 
-// NoPlace is the fault of rows that belong to no session or have no time.
-func NoPlace(n int, ids []string) RowFault { return RowFault{faultNoPlace, n, ids} }
+// UnplacedRows is the fault of rows that belong to no session or have no time.
+func UnplacedRows(n int, ids []string) RowFault { return RowFault{faultNoPlace, n, ids} }
 
 // countUnusable counts the rows of a store that belong to no session.
 func (f *Faults) countUnusable(ctx context.Context, events Events, filter Filter) error {

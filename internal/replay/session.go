@@ -22,7 +22,7 @@ type Session struct {
 	// Slices are the values of the fields by which sessions are sliced, as far as it has them.
 	Slices map[string]string
 
-	end     time.Time // that of the last row that says how it ended
+	end     time.Time // that of the last row with its outcome
 	earlier []string  // the flows of the session before it of the same id, which count where its events name none
 
 	final  string   // the state in which it ended, as the row of its end says

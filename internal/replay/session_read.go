@@ -20,8 +20,8 @@ const DefaultSessionGap = 24 * time.Hour
 const NoSessionGap = time.Duration(math.MaxInt64)
 
 // Sessions groups events that come ordered by session and time. One session is in memory at a time. The faults of a
-// session are counted before it is yielded. A session id that goes on a gap after an end begins another session; a gap
-// of 0 is DefaultSessionGap.
+// session are counted before it is yielded. A session id that continues a gap after an end begins another session; 0
+// is DefaultSessionGap.
 func Sessions(events iter.Seq2[Event, error], gap time.Duration, faults *Faults) iter.Seq2[*Session, error] {
 	return func(yield func(*Session, error) bool) {
 		for s, err := range bySession(events, gap, time.Time{}, time.Time{}, nil) {

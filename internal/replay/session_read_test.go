@@ -78,7 +78,7 @@ func TestSessionIDUsedAgain(t *testing.T) {
 			rows: []string{"01T10:00 " + userSays("a"), "09T10:01 " + userSays("b"), "09T10:02 done {}"},
 			want: []string{"s f completed: a b"},
 		},
-		"an end is no beginning": {
+		"an end begins nothing": {
 			rows: []string{"01T10:00 " + userSays("a"), "01T10:30 gone {}", "05T10:00 done {}"},
 			want: []string{"s f completed: a", "both_ends 1"},
 		},
@@ -141,12 +141,13 @@ func TestRedeliveredMessages(t *testing.T) {
 }
 
 func TestRolesOfMessages(t *testing.T) {
-	var kept []string
+	var stored []string
 	events := func(yield func(replay.Event, error) bool) {
-		for e, err := range logged(t, "s", "01T10:00 "+userSays("a"), `01T10:01 says {"sender":"waiter","message_text":"b"}`,
+		for e, err := range logged(t, "s", "01T10:00 "+userSays("a"),
+			`01T10:01 says {"sender":"waiter","message_text":"b"}`,
 			`01T10:02 says {"role":"chef","content":"c"}`, `01T10:03 says {"sender":"tool","message_text":"d"}`,
 			`01T10:04 says {"sender":" Assistant","message_text":"e"}`) {
-			kept = append(kept, string(e.Payload))
+			stored = append(stored, string(e.Payload))
 			if !yield(e, err) {
 				return
 			}
@@ -159,8 +160,8 @@ func TestRolesOfMessages(t *testing.T) {
 	if want := []string{
 		`{"message_text":"b","role":"waiter","sender":"other"}`, `{"content":"c","role":"chef","sender":"other"}`,
 		`{"sender":"tool","message_text":"d"}`,
-	}; !slices.Equal(kept[1:4], want) {
-		t.Errorf("stored %q", kept)
+	}; !slices.Equal(stored[1:4], want) {
+		t.Errorf("stored %q", stored)
 	}
 }
 

@@ -18,8 +18,8 @@ import (
 type Watching struct {
 	// Name is the watch's in its store.
 	Name string
-	// Since is when the first period begins, Every how long each lasts: whole days are days of Since's time zone. Until is when the last one ends; zero means
-	// that there is no last one.
+	// Since is when the first period begins, Every how long each lasts: whole days are days of Since's time zone. Until
+	// is when the last one ends; zero means without a last one.
 	Since, Until time.Time
 	Every        time.Duration
 	// Metrics are compared beside the metrics that decide or guard in the gate of a run; Alpha is the chance of a false

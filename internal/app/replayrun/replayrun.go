@@ -328,7 +328,7 @@ func (r *Run) finish(ctx context.Context) (*replay.Report, error) {
 			table = nothing.Table
 		}
 		if r.log != nil {
-			return nil, source.Invalid("there is no conversation of flow %q in the log of these days:\n  %s",
+			return nil, source.Invalid("the log has no conversation of flow %q on these days:\n  %s",
 				r.config.Spec.FlowID, strings.Join(table.Lines(), "\n  "))
 		}
 		return nil, r.config.Spec.Nothing(ctx, r.evaluation.Events, place, table)

@@ -15,17 +15,18 @@ type Watch struct {
 	Baseline  string `key:"baseline" required:"a watch needs baseline" notblank:"true" doc:"variant:ID or target:NAME"`
 	Flow      string `key:"flow_id" required:"a watch needs flow_id" notblank:"true"`
 	// Since and Until are days, YYYY-MM-DD.
-	Since    string `key:"since" required:"a watch needs since" notblank:"true" doc:"first day of the first period, YYYY-MM-DD"`
-	Until    string `key:"until" doc:"the day with whose end the last look is taken"`
-	Timezone string `key:"timezone" doc:"time zone of the days, such as Europe/Brussels (UTC)"`
+	Since    string        `key:"since" required:"a watch needs since" notblank:"true" doc:"first day of the first period, YYYY-MM-DD"`
+	Until    string        `key:"until" doc:"the day with whose end the last look is taken"`
+	Every    time.Duration `key:"every" doc:"the length of a period, such as 24h"`
+	Metrics  []string      `key:"metrics"`
+	Alpha    float64       `key:"alpha" minimum:"0" maximum:"1" doc:"the chance of a false alarm over the whole watch"`
+	Cluster  string        `key:"cluster" doc:"auto, session or unit"`
+	Mode     string        `key:"mode" doc:"recorded, forced or simulated"`
+	MinTurns *int          `key:"min_turns" minimum:"0"`
 	// SessionGap is the time after an end from which on a session id is that of another session; 0 means the default.
-	SessionGap time.Duration `key:"session_gap" doc:"time after an end from which on a session id begins a new session (24h)"`
-	Every      time.Duration `key:"every" doc:"the length of a period, such as 24h"`
-	Metrics    []string      `key:"metrics"`
-	Alpha      float64       `key:"alpha" minimum:"0" maximum:"1" doc:"the chance of a false alarm over the whole watch"`
-	Cluster    string        `key:"cluster" doc:"auto, session or unit"`
-	Mode       string        `key:"mode" doc:"recorded, forced or simulated"`
-	MinTurns   *int          `key:"min_turns" minimum:"0"`
+	SessionGap time.Duration `key:"session_gap" doc:"time after an end until an id is a new session (24h)"`
+	// Timezone is that of the days.
+	Timezone string `key:"timezone" doc:"time zone of the days, such as Europe/Brussels (UTC)"`
 	// Slow is the latency above which a turn is slow; 0 leaves it to the default. Margin has entries METRIC=VALUE.
 	Slow   time.Duration `key:"slow" doc:"latency above which a turn is slow, such as 10s"`
 	Margin []string      `key:"margin" doc:"losses that do not matter, METRIC=VALUE"`

@@ -16,7 +16,7 @@ import (
 type message struct {
 	eventID, eventType  string
 	session, flow, unit string
-	position            string // tells messages of a session apart where the format has an id; else their content does
+	position            string // the id of a message in a format that has one; else its content counts
 	delivery            string // the id that the provider of messages gave this one
 	at                  time.Time
 	dated               bool // at is the row's own
@@ -43,7 +43,7 @@ type builder struct {
 // session is what is known of a session so far.
 type session struct {
 	flow, unit string
-	begun      time.Time // when it began, where the format says that
+	begun      time.Time // when it began, where the format has that
 	last       time.Time
 	held       []message // the user's message, and what the bot said to it
 	started    bool
@@ -164,7 +164,7 @@ func (s *session) before(m *message) bool {
 	return len(s.held) > 0 && s.held[0].user() && m.at.Before(s.held[0].at)
 }
 
-// note stores what a row says of the end of its conversation; of rows of one time the last one counts. Conversations
+// note stores what a row has of the end of its conversation; of rows of one time the last one counts. Conversations
 // that it connects become one.
 func (s *session) note(m *message, gap time.Duration) {
 	from := slices.IndexFunc(s.stretches, func(c stretch) bool { return m.at.Sub(c.last) < gap })
@@ -323,7 +323,7 @@ func (b *builder) event(id string, s *session, kind string, m *message, payload 
 }
 
 // id makes the id of an event, so that the same row makes the same event again wherever it is in a later export: of the
-// session, what is said and when, and of the row's position where the format names one. Events that are alike in all of
+// session, the text and the time, and of the row's position where the format names one. Events that are alike in all of
 // these are counted.
 func (b *builder) id(s *session, e *replay.Event, m *message, sender any) string {
 	of := []any{e.SessionID, m.position, e.Type, sender, m.text}

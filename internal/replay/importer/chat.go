@@ -17,7 +17,8 @@ var (
 		"outcome":   {"outcome"}, "data": {"data"},
 	}
 	turnNames = map[string][]string{
-		"event_id": {"event_id"}, "message_id": {"message_id"}, "sender": {"role", "sender"}, "text": {"content", "message_text", "text"},
+		"event_id": {"event_id"}, "message_id": {"message_id"}, "sender": {"role", "sender"},
+		"text":      {"content", "message_text", "text"},
 		"timestamp": {"timestamp"}, "state": {"state"},
 		"next_state": {"next_state"}, "turn_number": {"turn_number"}, "latency_ms": {"latency_ms"},
 	}

@@ -37,7 +37,8 @@ type Options struct {
 
 // fieldNames are the names that Options.Map may have.
 var fieldNames = []string{
-	"event_id", "event_type", "message_id", "session_id", "flow_id", "unit_id", "timestamp", "sender", "text", "reply", "state",
+	"event_id", "event_type", "message_id", "session_id", "flow_id", "unit_id", "timestamp", "sender", "text", "reply",
+	"state",
 	"next_state", "turn_number", "latency_ms", "outcome", "data",
 }
 

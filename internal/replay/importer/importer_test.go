@@ -445,7 +445,8 @@ func TestCounts(t *testing.T) {
 			},
 		},
 		"a conversation is taken as a whole": {
-			text: `{"id":"a","timestamp":1,"messages":[{"role":"user","content":"hi"},{"content":"x"}]}` + "\n" + `{"id":"b","messages":[{"role":"user","content":"hi"}]}` + "\n" + `{"messages":[]}` + "\n" + `{"id":"c","timestamp":1,"messages":7}` + "\n" + `{"id":"d","timestamp":1,"messages":[{"role":"system","content":"x"},{"role":"user","content":"hi"}],"outcome":"Completed"}`,
+			text: `{"id":"a","timestamp":1,"messages":[{"role":"user","content":"hi"},{"content":"x"}]}` + "\n" +
+				`{"id":"b","messages":[{"role":"user","content":"hi"}]}` + "\n" + `{"messages":[]}` + "\n" + `{"id":"c","timestamp":1,"messages":7}` + "\n" + `{"id":"d","timestamp":1,"messages":[{"role":"system","content":"x"},{"role":"user","content":"hi"}],"outcome":"Completed"}`,
 			want: importer.Report{Rows: 5, Used: 1, Rejected: 4, Events: 3, Imported: 3, RejectedBy: map[string]int{
 				"no_sender": 1, "no_time": 1, "no_session": 1, "bad_field": 1,
 			}},

@@ -187,12 +187,15 @@ func TestEndsOfAnIDUsedAgain(t *testing.T) {
 // TestNegativeLatency checks that every format stores a negative latency, which sessions count as unknown.
 func TestNegativeLatency(t *testing.T) {
 	for format, text := range map[string]string{
-		"csv":      "session_id,timestamp,sender,text,latency_ms\ns,1,user,a,\ns,2,bot,b,-5\n",
-		"chat":     `{"id":"s","timestamp":1,"messages":[{"role":"bot","content":"b","latency_ms":-5}]}`,
-		"langfuse": `{"id":"1","sessionId":"s","timestamp":"2026-03-01T00:00:00Z","latency":-0.005,"input":"a","output":"b"}`,
-		"otel": `{"resourceSpans":[{"scopeSpans":[{"spans":[{"traceId":"t","spanId":"u","startTimeUnixNano":"1700000000005000000",` +
-			`"endTimeUnixNano":"1700000000000000000","attributes":[{"key":"gen_ai.input.messages","value":{"stringValue":` +
-			`"[{\"role\":\"user\",\"content\":\"a\"}]"}},{"key":"gen_ai.output.messages","value":{"stringValue":` +
+		"csv":  "session_id,timestamp,sender,text,latency_ms\ns,1,user,a,\ns,2,bot,b,-5\n",
+		"chat": `{"id":"s","timestamp":1,"messages":[{"role":"bot","content":"b","latency_ms":-5}]}`,
+		"langfuse": `{"id":"1","sessionId":"s","timestamp":"2026-03-01T00:00:00Z","latency":-0.005,` +
+			`"input":"a","output":"b"}`,
+		"otel": `{"resourceSpans":[{"scopeSpans":[{"spans":[{"traceId":"t","spanId":"u",` +
+			`"startTimeUnixNano":"1700000000005000000","endTimeUnixNano":"1700000000000000000",` +
+			`"attributes":[{"key":"gen_ai.input.messages","value":{"stringValue":` +
+			`"[{\"role\":\"user\",\"content\":\"a\"}]"}},` +
+			`{"key":"gen_ai.output.messages","value":{"stringValue":` +
 			`"[{\"role\":\"assistant\",\"content\":\"b\"}]"}}]}]}]}]}`,
 	} {
 		store, faults := &memory{}, replay.Faults{}

@@ -342,5 +342,5 @@ func (e *Events) Unusable(ctx context.Context, f replay.Filter) ([]replay.RowFau
 	if err != nil || n == 0 {
 		return nil, e.db.explain(ctx, "count events of", err)
 	}
-	return []replay.RowFault{replay.NoPlace(n, examples)}, nil
+	return []replay.RowFault{replay.UnplacedRows(n, examples)}, nil
 }

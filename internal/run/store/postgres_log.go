@@ -21,11 +21,11 @@ type PostgresLog struct {
 	db   Postgres
 }
 
-// LogQuery says which rows of a log are read.
+// LogQuery chooses the rows of a log.
 type LogQuery struct {
 	// SQL is a query of the rows; empty means the table or view exp.events.
 	SQL string
-	// From and To leave out sessions without a row between them, To being excluded, where the database can tell.
+	// From and To leave out sessions without a row between them, To being excluded, where the columns show it.
 	From, To time.Time
 }
 
@@ -49,7 +49,7 @@ func OpenPostgresLog(ctx context.Context, url string) (*PostgresLog, error) {
 // Close ends the connection.
 func (l *PostgresLog) Close(ctx context.Context) error { return l.conn.Close(ctx) }
 
-// logHints say what to do about an error of the database when a log is read.
+// logHints are what to do about an error of the database when a log is read.
 var logHints = map[string]string{
 	"42P01": "name the rows of the log with --query FILE, or create the view exp.events",
 	"3F000": "name the rows of the log with --query FILE, or create the view exp.events",
@@ -154,7 +154,7 @@ func (q *LogQuery) statement(ctx context.Context, tx pgx.Tx) (sql string, args [
 		session, session, source, inside, at, session, inside, number), []any{from, to}, nil
 }
 
-// sessionIn is the expression of the session of a row; empty where the columns do not tell.
+// sessionIn is the expression of the session of a row; empty where no column has it.
 func (*LogQuery) sessionIn(columns map[string]uint32) string {
 	if kind := columns["context"]; kind == pgtype.JSONOID || kind == pgtype.JSONBOID {
 		return `(log.context ->> 'session_id')`
@@ -167,7 +167,7 @@ func (*LogQuery) sessionIn(columns map[string]uint32) string {
 	return ""
 }
 
-// timeIn is the expression of the time of a row; empty where the columns do not tell. A time without a zone is UTC.
+// timeIn is the expression of the time of a row; empty where no column has it. A time without a zone is UTC.
 func (*LogQuery) timeIn(columns map[string]uint32) string {
 	switch columns["timestamp"] {
 	case pgtype.TimestamptzOID:

@@ -168,13 +168,15 @@ func (r *ReplayRuns) Outcomes(ctx context.Context, runID string) iter.Seq2[repla
 	}
 }
 
-// EraseSession takes the words of the sessions of an id in the log, of a flow, out of all runs. What was counted of it stays. There may be none.
+// EraseSession takes the words of the sessions of an id in the log, of a flow, out of all runs. What was counted of
+// them stays. There may be none.
 func (r *ReplayRuns) EraseSession(ctx context.Context, flow, session string) error {
 	flow, session = plainText(flow), plainText(session)
 	type replayed struct{ run, session string }
 	var found []replayed
 	err := r.db.read(ctx, `SELECT s.evaluation_run_id, s.session_id FROM exp.conversation_replay_results AS r
-		JOIN exp.conversation_replay_sessions AS s ON s.session_id COLLATE "C" >= $1 AND s.session_id COLLATE "C" < $1::text || 'A' -- also with what follows an @
+		JOIN exp.conversation_replay_sessions AS s ON s.session_id COLLATE "C" >= $1
+			AND s.session_id COLLATE "C" < $1::text || 'A' -- also with what follows an @
 			AND s.evaluation_run_id IN (r.evaluation_run_id::text, upper(r.evaluation_run_id::text)) -- as a UUID, which has no case
 		WHERE r.flow_id::text = $2`, []any{session, flow}, func(row scanner) error {
 		var of replayed

@@ -26,12 +26,12 @@ type Log struct {
 }
 
 // OpenLog copies the rows that a query finds in the database of an address into a folder of its own below dir. Nothing
-// is written to the database. Rows are read as files are imported, by their columns. results is the address of the store
-// of the results, which must be elsewhere.
+// is written to the database. Rows are read as files are imported, by their columns. results is the address of the
+// store of the results, which must be elsewhere.
 func OpenLog(ctx context.Context, address string, q store.LogQuery, o importer.Options, results, dir string,
 ) (log *Log, err error) {
 	if !IsPostgres(address) {
-		return nil, source.Invalid("--log %q is no PostgreSQL database: write postgres://USER@HOST/DATABASE, "+
+		return nil, source.Invalid("--log %q is not a PostgreSQL database: write postgres://USER@HOST/DATABASE, "+
 			"or load files with `rehearse replay import`", text.Address(address))
 	}
 	if IsPostgres(results) {

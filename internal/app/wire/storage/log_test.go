@@ -25,7 +25,8 @@ CREATE TABLE shop.chat (no uuid PRIMARY KEY DEFAULT gen_random_uuid(), what text
 	PARTITION BY RANGE (no);
 CREATE TABLE shop.all_chat PARTITION OF shop.chat DEFAULT;
 INSERT INTO shop.chat (what, ctx, body, at) VALUES
-	('message_sent', '{"session_id": 7, "flow_id": "f"}', '{"sender": "user", "message_text": "early"}', '2025-03-01 23:59:59'),
+	('message_sent', '{"session_id": 7, "flow_id": "f"}', '{"sender": "user", "message_text": "early"}',
+		'2025-03-01 23:59:59'),
 	('message_sent', '{"session_id": 7}', '{"sender": "bot", "message_text": "late"}', '2025-03-02 00:00:01'),
 	('flow_completed', '{"session_id": 7}', NULL, '2025-03-02 00:00:02'),
 	('message_sent', '{"session_id": "other days"}', '{"sender": "user", "message_text": "x"}', '2025-04-01 00:00:00'),
@@ -38,7 +39,8 @@ ALTER ROLE reader SET timezone = 'Asia/Tokyo';
 GRANT USAGE ON SCHEMA shop TO reader;
 GRANT SELECT ON shop.chat TO reader;`
 
-const mapped = `SELECT no AS event_id, what AS event_type, ctx AS context, body AS payload, at AS timestamp FROM shop.chat`
+const mapped = `SELECT no AS event_id, what AS event_type, ctx AS context, body AS payload, at AS timestamp
+	FROM shop.chat`
 
 // productDatabase makes the database, and returns the addresses of its owner and of the role that can only read.
 func productDatabase(t *testing.T) (owner, reader *url.URL) {
