@@ -37,7 +37,9 @@ func Sessions(events iter.Seq2[Event, error], gap time.Duration, faults *Faults)
 
 // bySession groups events into sessions, and notes which have an event between two times, to being excluded. It
 // gives them the values of the fields in slices.
-func bySession(events iter.Seq2[Event, error], gap time.Duration, from, to time.Time, slices []string) iter.Seq2[*Session, error] {
+func bySession(
+	events iter.Seq2[Event, error], gap time.Duration, from, to time.Time, slices []string,
+) iter.Seq2[*Session, error] {
 	gap = cmp.Or(gap, DefaultSessionGap)
 	return func(yield func(*Session, error) bool) {
 		var s *Session

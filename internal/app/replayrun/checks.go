@@ -60,7 +60,8 @@ func decodeChecks(files source.Files, path string, root source.Value) (c written
 		n.Add(kinds.Validate(a))
 	}
 	if len(c.Assertions)+len(c.EveryTurn) == 0 {
-		n.Report("write a list of assertions, such as `- {type: not_contains, value: PIN}`", "the file has no assertion")
+		n.Report("write a list of assertions, such as `- {type: not_contains, value: PIN}`",
+			"the file has no assertion")
 	}
 	return c, reader.Problems.Err()
 }

@@ -26,7 +26,7 @@ func FindRegressed(ctx context.Context, h *storage.History, id string) (found Re
 			return found, err
 		}
 	} else if found.Run, err = h.Runs.Run(ctx, id); errors.Is(err, replay.ErrUnknown) {
-		return found, source.Invalid("there is no replay %q in the store: see `rehearse replay list`", id)
+		return found, source.Invalid("replay %q is not in the store: see `rehearse replay list`", id)
 	} else if err != nil {
 		return found, err
 	}

@@ -151,8 +151,8 @@ func matchOf(r *replay.Report) *document.Rate {
 	return rate
 }
 
-// censoredMatch returns how many of the candidate's sessions are censored, and its completion match if none of them, and
-// if all of them, had completed.
+// censoredMatch returns how many of the candidate's sessions are censored, and its completion match if none of them,
+// and if all of them, had completed.
 func censoredMatch(r *replay.Report) (n int, bounds [2]float64) {
 	m := metricOf(r, replay.CompletionMatch)
 	n = r.Outcomes[replay.Candidate].CompletedCensored
