@@ -235,7 +235,7 @@ func turnOf(index int, t *replay.VariationTurn) result.Turn {
 		Index: index, Input: chat.Content{Text: t.User}, Output: t.Bot, Attempts: 1, Node: t.State, Cost: t.Cost,
 	}
 	if t.LatencyMS != nil {
-		turn.LatencyMS = *t.LatencyMS
+		turn.LatencyMS = result.Milliseconds(*t.LatencyMS)
 	}
 	return turn
 }

@@ -244,8 +244,8 @@ func (b *rowTest) hint() string {
 	return "the row has " + strings.Join(keys, ", ") + "; " + otherwise
 }
 
-// isMessages reports whether a value is a list of messages.
-func isMessages(v source.Value) bool {
+// IsMessages reports whether a value is a list of messages.
+func IsMessages(v source.Value) bool {
 	return v.Kind == source.List && len(v.Items) > 0 &&
 		!slices.ContainsFunc(v.Items, func(item source.Value) bool { return !has(item, "role") })
 }
@@ -258,7 +258,7 @@ func has(v source.Value, name string) bool {
 // messages returns messages without keys that no message of a suite has. Tool calls stay: a message is not the same
 // without them.
 func (b *rowTest) messages(v source.Value) source.Value {
-	if !isMessages(v) {
+	if !IsMessages(v) {
 		return v
 	}
 	known := source.KeyNames[messageKeys]()
@@ -276,7 +276,7 @@ func (b *rowTest) messages(v source.Value) source.Value {
 
 // upToUser returns messages up to the last one of the user.
 func (b *rowTest) upToUser(v source.Value) source.Value {
-	if !isMessages(v) {
+	if !IsMessages(v) {
 		return v
 	}
 	for last := len(v.Items) - 1; last >= 0; last-- {
@@ -303,7 +303,7 @@ func (b *rowTest) turns(v source.Value) {
 	switch {
 	case v.Kind != source.List:
 		turn(v)
-	case !isMessages(v):
+	case !IsMessages(v):
 		for _, item := range v.Items {
 			if item.Kind == source.Map {
 				turns.Items = append(turns.Items, item)

@@ -242,6 +242,11 @@ func (f *RowField) readParts(n source.Node) {
 // Set reports whether the field was written.
 func (f *RowField) Set() bool { return f != nil && f.at.Kind != source.Null }
 
+// IsNull reports whether the field is a path that finds a null in a row.
+func (f *RowField) IsNull(r *Row) bool {
+	return f.expr != nil && len(jsonpath.Values(f.expr, r.doc)) > 0 && r.find(f.expr).Kind == source.Null
+}
+
 // In returns the field's value in a row, and the paths that find nothing there. A null, too, is nothing.
 func (f *RowField) In(r *Row) (v source.Value, missing []string) {
 	v, missing = f.in(r)
