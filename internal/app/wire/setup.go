@@ -161,8 +161,8 @@ func (s *shared) configured(path string) (*Setup, error) {
 		}
 		s.namesOf(found.config)
 	}
-	if s.Curl != nil {
-		found = found.With(map[string]config.Target{CurlTarget: *s.Curl})
+	if len(s.Targets) > 0 {
+		found = found.With(s.Targets)
 	}
 	s.setups[path] = found
 	return found, nil

@@ -48,6 +48,17 @@ type answersKeys struct {
 // defaultAnswers is the map of a file for which none is written.
 var defaultAnswers = map[string]any{"id": "$.id", "output": "$.output"}
 
+// AnswerMap returns a map with the defaults of what it lacks.
+func AnswerMap(given source.Value) source.Value {
+	has := func(name string) bool { _, ok := given.Get(name); return ok }
+	for _, name := range []string{"id", "output"} {
+		if !has(name) && (name == "id" || !has("messages")) {
+			given.Fields = append(given.Fields, source.Field{Name: name, Value: source.FromAny(defaultAnswers[name])})
+		}
+	}
+	return given
+}
+
 func recordedKind() Kind {
 	return Kind{
 		Name: "recorded", Doc: "a file of answers that are graded; no agent is called", Short: "recorded:FILE",

@@ -34,6 +34,9 @@ func Rows(files source.Files, file string, whole func(*Row) bool) iter.Seq2[*Row
 	return (&testFile{files: files, name: file}).rows(whole)
 }
 
+// HasRows reports whether a file is called as data files are.
+func HasRows(name string) bool { return readable(format(name)) }
+
 // rows is Rows for a file whose list is parsed once.
 func (f *testFile) rows(whole func(*Row) bool) iter.Seq2[*Row, error] {
 	return func(yield func(*Row, error) bool) {
