@@ -202,7 +202,7 @@ func (f *runFlags) show(env *Env, held *evaluation.Completed, r *report.Report) 
 	}
 	if held.Run.Code() == result.ExitInterrupted && f.server.url == "" {
 		again := ""
-		if held.Run.Command[0] != "grade" { // whose command ends with arguments
+		if !isGrade(held.Run) { // whose command ends with arguments
 			again = env.again()
 		}
 		if f.rerun != "" {
@@ -219,7 +219,7 @@ func (f *runFlags) show(env *Env, held *evaluation.Completed, r *report.Report) 
 // goOn returns the command that goes on with a run that did not come to its end. A run that graded another one again is
 // begun anew: judges are not asked twice for the same verdict.
 func goOn(run result.Run, dir string) string {
-	if len(run.Command) > 0 && run.Command[0] == "grade" {
+	if isGrade(run) {
 		words := []string{"rehearse"}
 		for _, word := range run.Command {
 			words = append(words, shell.Quote(word))
@@ -228,6 +228,9 @@ func goOn(run result.Run, dir string) string {
 	}
 	return "rehearse run --resume " + shell.Quote(dir)
 }
+
+// isGrade reports whether a run graded an earlier run or a file of answers.
+func isGrade(run result.Run) bool { return len(run.Command) > 0 && run.Command[0] == "grade" }
 
 // fewTests is how many tests are listed on the terminal without being asked for.
 const fewTests = 20

@@ -34,7 +34,7 @@ func (f *runFlags) restore(c *cobra.Command, env *Env, args []string) (*runFlags
 			usage("run %s graded the conversations of run %s again and cannot be resumed: grade them anew with `%s`",
 				run.ID, run.RegradedFrom, goOn(run, dir))
 	}
-	if len(run.Command) > 0 && run.Command[0] == "grade" {
+	if isGrade(run) {
 		return nil, nil, usage("run %s graded a file of answers and cannot be resumed: grade it again with `%s`", run.ID,
 			goOn(run, dir))
 	}

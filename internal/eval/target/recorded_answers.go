@@ -166,7 +166,7 @@ func (a *Answers) read(c AnswersConfig, files source.Files) error {
 		}
 		if problem != "" {
 			problems = append(problems, source.Problem{
-				File: c.File, Line: row.Line, Column: 1, Message: problem, Hint: "check the map of the target, and the file",
+				File: c.File, Line: row.Line, Column: 1, Message: problem, Hint: row.Has(),
 			})
 			continue
 		}

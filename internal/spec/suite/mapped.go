@@ -231,17 +231,7 @@ func (b *rowTest) part(name string, field *RowField) (v source.Value, ok bool) {
 
 // hint says what a row has, and how to write a part that a row may lack.
 func (b *rowTest) hint() string {
-	const otherwise = "write {path: PATH, or: VALUE} for a part that rows may lack"
-	if b.row.Kind != source.Map || len(b.row.Fields) == 0 {
-		return otherwise
-	}
-	var keys []string
-	for _, f := range b.row.Fields {
-		if f.Value.Kind != source.Null && len(keys) < 12 {
-			keys = append(keys, f.Name)
-		}
-	}
-	return "the row has " + strings.Join(keys, ", ") + "; " + otherwise
+	return b.row.Has() + "; write {path: PATH, or: VALUE} for a part that rows may lack"
 }
 
 // IsMessages reports whether a value is a list of messages.

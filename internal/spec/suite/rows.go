@@ -27,6 +27,24 @@ type Row struct {
 	names  func(string) bool
 }
 
+// Has says in words which keys a row has, those with a null left out.
+func (r *Row) Has() string {
+	if r.Kind != source.Map {
+		return "the row is " + r.Kind.String()
+	}
+	var keys []string
+	for _, f := range r.Fields {
+		if f.Value.Kind != source.Null {
+			keys = append(keys, text.OneLine(f.Name, 40))
+		}
+	}
+	const most = 12
+	if len(keys) > most {
+		keys = append(keys[:most], "…")
+	}
+	return "the row has " + strings.Join(keys, ", ")
+}
+
 // Rows yields the rows of a data file: lines of .jsonl, rows of .csv, and elements of the list that a .json or .yaml
 // file is, each also as .gz. A file that is a mapping is one row if whole returns true for it; else the rows are its
 // only list of mappings. Errors are source.Problems; reading continues after a bad row where it can.
