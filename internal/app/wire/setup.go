@@ -104,7 +104,7 @@ func Open(o Options) (*Setup, error) {
 		Options: o, secrets: o.Secrets, setups: map[string]*Setup{}, named: map[modelKey]llm.Model{},
 		targets: map[targetKey]runner.Target{}, answers: map[string]*target.Answers{},
 		libraries: map[string]*knowledge.Library{},
-		sites: map[sitesKey]*chatbot.Sites{}, stores: map[string]*store.Store{},
+		sites:     map[sitesKey]*chatbot.Sites{}, stores: map[string]*store.Store{},
 		lent: map[string]lentValue{},
 	}
 	if s.secrets == nil {

@@ -44,7 +44,9 @@ func importRows(o Options) (*Result, error) {
 			return nil, err
 		}
 		for _, w := range s.Warnings {
-			result.Lost = append(result.Lost, Loss{File: w.File, Line: w.Line, What: w.Message, Status: Setting})
+			result.Lost = append(result.Lost, Loss{
+				File: file, Line: w.Line, What: w.Message, Why: w.Hint, Status: Setting,
+			})
 			result.Settings++
 		}
 		for t, err := range s.Tests() {

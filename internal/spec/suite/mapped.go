@@ -36,10 +36,14 @@ type rowMap struct {
 	keys mapKeys
 	// names reports whether a template leaves a name to the test: a variable, or a part of the judge's prompts.
 	names func(string) bool
+	// faulty counts the faulty rows of a file by the part of the test.
+	faulty map[rowFault]int
 	// notes count, while the suite is validated, rows in which something is not used; rows counts all.
 	notes map[rowNote]*noted
 	rows  int
 }
+
+type rowFault struct{ file, part string }
 
 // rowNote is what is not used, and whether it is a fault if it is so in every row.
 type rowNote struct {
@@ -47,11 +51,15 @@ type rowNote struct {
 	fault   bool
 }
 
+// noted says in how many rows it is so, where the first one is, and which is the last.
 type noted struct {
-	rows int
-	file string
-	line int
+	rows  int
+	first source.Problem
+	last  *Row
 }
+
+// maxRowFaults bounds the rows of which one fault is reported; the others are counted.
+const maxRowFaults = 20
 
 // mapped reads {file, map}.
 func (l *loader) mapped(n source.Node) {
@@ -61,7 +69,7 @@ func (l *loader) mapped(n source.Node) {
 	for _, f := range keys.Map.Vars.fields {
 		own = append(own, f.name)
 	}
-	l.rows = &rowMap{keys: keys.Map, notes: map[rowNote]*noted{}, names: func(name string) bool {
+	l.rows = &rowMap{keys: keys.Map, notes: map[rowNote]*noted{}, faulty: map[rowFault]int{}, names: func(name string) bool {
 		first, _, _ := strings.Cut(strings.TrimPrefix(name, "vars."), ".")
 		return slices.Contains(own, first) || has(l.vars, first)
 	}}
@@ -115,20 +123,32 @@ func (m *rowMap) note(row *Row, fault bool, format string, args ...any) {
 		return
 	}
 	key := rowNote{fmt.Sprintf(format, args...), fault}
-	if m.notes[key] == nil {
-		m.notes[key] = &noted{file: row.File, line: row.Line}
+	n := m.notes[key]
+	if n == nil {
+		n = &noted{first: source.Problem{File: row.File, Line: row.Line, Column: 1}}
+		m.notes[key] = n
 	}
-	m.notes[key].rows++
+	if n.last != row {
+		n.last = row
+		n.rows++
+	}
 }
 
 // noted returns what was counted as problems and ends the counting.
 func (m *rowMap) noted() (problems source.Problems) {
 	for key, n := range m.notes {
-		p := source.Problem{
-			File: n.file, Line: n.line, Column: 1, Warning: !key.fault || n.rows < m.rows,
-			Message: fmt.Sprintf("%s in %d of %d rows", key.message, n.rows, m.rows), Hint: "this is the first of them",
-		}
+		p := n.first
+		p.Message, p.Hint = fmt.Sprintf("%s in %d of %d rows", key.message, n.rows, m.rows), "this is the first of them"
+		p.Warning = !key.fault || n.rows < m.rows
 		problems = append(problems, p)
+	}
+	for fault, rows := range m.faulty {
+		if rows > maxRowFaults {
+			problems = append(problems, source.Problem{
+				File: fault.file, Path: fault.part, Message: fmt.Sprintf("the same in %d more rows", rows-maxRowFaults),
+				Hint: fmt.Sprintf("%d of the %d rows are faulty here", rows, m.rows),
+			})
+		}
 	}
 	m.notes = nil
 	return problems
@@ -179,7 +199,10 @@ func (m *rowMap) test(row *Row) (source.Value, error) {
 			b.add(other.name, v)
 		}
 	}
-	return b.test, b.problems.Err()
+	if b.faulty {
+		return b.test, b.problems
+	}
+	return b.test, nil
 }
 
 // rowTest is a test that is being made of a row.
@@ -188,13 +211,22 @@ type rowTest struct {
 	m        *rowMap
 	test     source.Value
 	problems source.Problems
+	faulty   bool
 }
 
 func (b *rowTest) add(name string, v source.Value) {
 	b.test.Fields = append(b.test.Fields, source.Field{Name: name, Line: b.row.Line, Column: 1, Value: v})
 }
 
+// report adds a fault of the row. Of very many rows with the same one, the last are only counted.
 func (b *rowTest) report(name, hint, format string, args ...any) {
+	b.faulty = true
+	if b.m.notes != nil {
+		fault := rowFault{b.row.File, name}
+		if b.m.faulty[fault]++; b.m.faulty[fault] > maxRowFaults {
+			return
+		}
+	}
 	b.problems = append(b.problems, source.Problem{
 		File: b.row.File, Path: name, Line: b.row.Line, Column: 1, Message: fmt.Sprintf(format, args...), Hint: hint,
 	})

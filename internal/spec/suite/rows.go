@@ -38,6 +38,9 @@ func (r *Row) Has() string {
 			keys = append(keys, text.OneLine(f.Name, 40))
 		}
 	}
+	if len(keys) == 0 {
+		return "the row has no values"
+	}
 	const most = 12
 	if len(keys) > most {
 		keys = append(keys[:most], "…")

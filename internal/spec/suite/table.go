@@ -60,7 +60,7 @@ func eachRow(files source.Files, file string, check func(file string, header []s
 			v := source.Value{}
 			switch {
 			case errors.Is(err, errLongRow):
-				err = tooLarge(file, last+1, "row")
+				row, err = nil, tooLarge(file, last+1, "row")
 			case err != nil:
 				err = source.TableProblem(file, err)
 			default:
