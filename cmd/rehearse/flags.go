@@ -69,7 +69,7 @@ type runFlags struct {
 	// server holds the run where one is named; detach does not wait for its end.
 	server serverFlags
 	detach bool
-	// maps say where the parts of a row are, as KEY=PATH.
+	// maps locate the parts of a row, as KEY=PATH.
 	maps []string
 	// regraded is the folder of the run that is graded again; empty for a run that holds its own conversations.
 	regraded string

@@ -28,19 +28,22 @@ func newGrade(env *Env) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "grade RUN|ANSWERS [SUITE…]",
 		Short: "Grade answers that exist, without calling the agent",
-		Long: `Grade the conversations of a finished run again, or answers in a file, into a new run. No agent is called.
+		Long: `Grade a finished run again, or answers in a file. The result is a new run; no agent is called.
 
-A RUN is an id, a folder, or latest. Without SUITE the files that the run names are read. Judge, configuration, threshold, filters and tags
-are those of the run's command unless a flag overrides them. Replies, latencies, usage, attempts and errors of the target are those of RUN; a
-turn that failed there fails here. A test whose messages have changed since cannot be graded again: it is an error that names the turn. Tests
-that RUN does not have are listed and left out. The summary shows what changed since RUN; --baseline also compares with another run.
+A RUN is an id, a folder, or latest. Without SUITE the files that the run names are read. Judge,
+configuration, threshold, filters and tags are those of the run's command unless a flag overrides
+them. Replies, latencies, usage, attempts and errors of the target are those of RUN; a turn that
+failed there fails here. A test whose messages have changed since cannot be graded again: it is an
+error that names the turn. Tests that RUN does not have are listed and left out. The summary shows
+what changed since RUN; --baseline also compares with another run.
 
-ANSWERS is a file with a row for each test of SUITE: .jsonl, .json, .csv or .yaml, each also as .gz. By default a row is
-{"id": TEST, "output": REPLY}; --map says where they are in other files. A reply to several turns is a list of messages. A test without an
-answer is an error; answers to tests that no suite has are counted in a warning. Latencies are unknown: checks of them are undecided.
+ANSWERS is a file with a row for each test of SUITE: .jsonl, .json, .csv or .yaml, each also as .gz.
+By default a row is {"id": TEST, "output": REPLY}; --map locates them in other files. A reply to
+several turns is a list of messages. A test without an answer is an error; answers to tests that no
+suite has are counted in a warning. Latencies are unknown: checks of them are undecided.
 
-Exit codes: 0 passed, 1 tests failed, 2 wrong usage, an invalid suite or file, or an unfinished run, 3 something could not be graded,
-130 interrupted.`,
+Exit codes: 0 passed, 1 tests failed, 2 wrong usage, an invalid suite or file, or an unfinished run,
+3 something could not be graded, 130 interrupted.`,
 		Example: `  rehearse grade latest                              after a change to assertions or prompts of the judge
   rehearse grade latest --judge openai:gpt-5         another judge over the same replies
   rehearse grade latest --threshold 0.9 --out strict/
@@ -49,7 +52,7 @@ Exit codes: 0 passed, 1 tests failed, 2 wrong usage, an invalid suite or file, o
   rehearse grade gpt.jsonl suite.yaml --map id=$.QUESTION_ID --map output=$.RESPONSE`,
 		RunE: func(c *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return usage("name a run to grade again (its id, its folder, or latest) or a file of answers (see `%s --help`)",
+				return usage("name a run (its id, its folder, or latest) or a file of answers (see `%s --help`)",
 					c.CommandPath())
 			}
 			info, err := os.Stat(args[0])
@@ -75,7 +78,7 @@ Exit codes: 0 passed, 1 tests failed, 2 wrong usage, an invalid suite or file, o
 	return c
 }
 
-// registerMap adds the flag that says where the parts of a row are.
+// registerMap adds the flag that locates the parts of a row.
 func (f *runFlags) registerMap(flags *pflag.FlagSet) {
 	flags.StringArrayVar(&f.maps, "map", nil,
 		"of ANSWERS: KEY=PATH; keys: id, output, messages, tool_calls, usage (default id=$.id, output=$.output)")

@@ -29,8 +29,9 @@ verdict. The last line has the counts. The suite is valid.
 The exit code is 0, or 2 if a file cannot be read, nothing in it can be imported, or a file to be written exists.
 Suites of AgentV 4.x need no import: they run as they are.
 
-The format rows reads any .jsonl, .json, .csv or .yaml file, also as .gz. --map says where in a row the parts of a test are: a JSONPath, or a text
-with {{ PATH }} in it. A suite with tests: {file: FILE, map: {…}} has the same tests without a copy.`,
+The format rows reads any .jsonl, .json, .csv or .yaml file, also as .gz. --map locates the parts of
+a test in a row: a JSONPath, or a text with {{ PATH }} in it. A suite with
+tests: {file: FILE, map: {…}} has the same tests without a copy.`,
 		Example: `  rehearse import promptfoo promptfooconfig.yaml --suite suite.yaml
   rehearse import agentv evals/suite.yaml .agentv/targets.yaml --suite suite.yaml
   rehearse import auto goldens/*.json --suite goldens.yaml --config agents/rehearse.yaml --force

@@ -25,8 +25,8 @@ func newValidate(env *Env) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "validate FILE…",
 		Short: "Check suites and other files without running them",
-		Long: `Check suites, and every file that they name, without running them. A FILE may also be a configuration (rehearse.yaml), a file of flows, a
-website's chatbot or a data set: its content shows which.
+		Long: `Check suites, and every file that they name, without running them. A FILE may also be a configuration
+(rehearse.yaml), a file of flows, a website's chatbot or a data set: its content shows which.
 Every fault is reported with its file, line, column, path and a hint, all faults at once.
 Each check that an import could not carry over is a warning.
 Dependencies and nodes of flows are checked against the targets that suites, configuration and --target name.
@@ -50,7 +50,7 @@ The exit code is 0 when everything is valid and 2 otherwise.`,
 	return c
 }
 
-// validateFlags is what can be said on the command line of validate.
+// validateFlags are the flags of validate.
 type validateFlags struct {
 	format, config, judge string
 	targets               []string
@@ -120,8 +120,8 @@ func (f *validateFlags) validate(env *Env, args []string) error {
 	return nil
 }
 
-// otherFiles validates the files among arguments that are no suites, and returns the suites, a line for each valid file,
-// and what is wrong.
+// otherFiles validates the files among arguments that are not suites, and returns the suites, a line for each valid
+// file, and what is wrong.
 func otherFiles(env *Env, args []string) (suites, valid []string, problems, warnings source.Problems) {
 	for _, arg := range args {
 		files, err := suite.Find(source.Files{}, arg)
@@ -147,8 +147,8 @@ func otherFiles(env *Env, args []string) (suites, valid []string, problems, warn
 	return suites, valid, problems, warnings
 }
 
-// checkFile validates a file that is not a suite. what says what it is; it is empty for a suite, and for a file that
-// cannot be read.
+// checkFile validates a file that is not a suite. what describes it; it is empty for a suite, and for a file that cannot
+// be read.
 func checkFile(env *Env, file string) (what string, warnings source.Problems, err error) {
 	first := source.Value{}
 	for row, err := range suite.Rows(source.Files{}, file, func(*suite.Row) bool { return true }) {

@@ -7,8 +7,8 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/base/source"
 )
 
-// Map reads the values of --map: KEY=PATH, where a dot in KEY leads into a mapping. A value that begins like a list or a
-// mapping is YAML.
+// Map reads the values of --map: KEY=PATH, where a dot in KEY leads into a mapping. A value that begins like a list or
+// a mapping is YAML.
 func Map(given []string) (source.Value, error) {
 	all := source.Value{Kind: source.Map}
 	for _, one := range given {

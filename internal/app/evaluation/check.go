@@ -11,8 +11,8 @@ import (
 
 // Check returns, as source.Problems, what is wrong with a loaded suite in view of its targets, which are those of the
 // command line if it names any: dependencies that no target can satisfy, and nodes that a flow does not have. at is the
-// setup of the suite's folder. A test whose target is not settled could run with any. A target or a judge of the command
-// line that does not exist is an error.
+// setup of the suite's folder. A test whose target is not settled could run with any. A target or a judge of the
+// command line that does not exist is an error.
 func Check(at *wire.Setup, s *suite.Suite, targets []string, judge string) error {
 	e := &Evaluation{setups: map[string]*wire.Setup{s.Name: at}, suites: []*suite.Suite{s}}
 	e.spec.Targets, e.spec.Judge = targets, judge

@@ -86,9 +86,7 @@ func mapped(file string, paths source.Value, seen func(source.Value)) (s *suite.
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, os.Remove(trial.Name())) }()
-	document := source.Value{Kind: source.Map, Fields: []source.Field{{Name: "tests", Value: source.Value{
-		Kind: source.Map, Fields: []source.Field{{Name: "file", Value: source.Text(whole)}, {Name: "map", Value: paths}},
-	}}}}
+	document := source.FromAny(map[string]any{"tests": map[string]any{"file": whole, "map": paths.Any()}})
 	_, err = trial.Write(document.YAML())
 	if err = errors.Join(err, trial.Close()); err != nil {
 		return nil, fmt.Errorf("map %s: %w", file, err)

@@ -20,7 +20,7 @@ type Options struct {
 	Files  []string
 	// Suite is the file to write; Config the rehearse.yaml for targets, beside the suite if it is empty.
 	Suite, Config string
-	// Map says where the parts of a test are in a row; it is for the format rows only.
+	// Map locates the parts of a test in a row; it is for the format rows only.
 	Map source.Value
 	// Force replaces files that are there.
 	Force bool

@@ -43,7 +43,7 @@ func newLatency(a *Args) runner.Grader {
 	})
 }
 
-// errUntimed says why the latency of a recorded answer cannot be checked.
+// errUntimed is the reason why the latency of a recorded answer cannot be checked.
 var errUntimed = errors.New("the answer was recorded without its latency")
 
 // errNoUsage says why a budget of tokens or money cannot be checked.

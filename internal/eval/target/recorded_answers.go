@@ -25,7 +25,7 @@ type AnswersConfig struct {
 	fields     answerMap
 }
 
-// answerMap says where in a row an answer is.
+// answerMap locates an answer in a row.
 type answerMap struct {
 	ID        suite.RowField `key:"id" schema:"row_field" required:"the map needs the id" doc:"the test's id"`
 	Output    suite.RowField `key:"output" schema:"row_field" doc:"the reply of a test of one turn"`
@@ -37,7 +37,7 @@ type answerMap struct {
 // recordedKeys are the keys of a target of the kind recorded.
 type recordedKeys struct {
 	Kind     any         `key:"kind"`
-	Recorded answersKeys `key:"recorded" schema:"answers" required:"a recorded target needs its answers" doc:"{file, map}"`
+	Recorded answersKeys `key:"recorded" schema:"answers" required:"a recorded target needs its answers"`
 }
 
 type answersKeys struct {
@@ -83,7 +83,8 @@ func ofAnswers(file string, n source.Node) config.Target {
 	c := AnswersConfig{File: file, Definition: n.Any()}
 	source.Decode(n, &c.fields)
 	if n.Kind == source.Map && c.fields.Output.Set() == c.fields.Messages.Set() {
-		n.Report("add `output: PATH` for one reply per test, or `messages: PATH`", "the map needs an output or messages")
+		n.Report("add `output: PATH` for one reply per test, or `messages: PATH`",
+			"the map needs an output or messages")
 	}
 	if c.fields.Messages.Set() && (c.fields.ToolCalls.Set() || c.fields.Usage.Set()) {
 		n.Report("remove them: the messages have them", "tool_calls and usage are those of an output")
@@ -106,8 +107,8 @@ func OpenAnswers(c AnswersConfig, files source.Files) (*Answers, error) {
 	return a, nil
 }
 
-func (AnswersConfig) asks(context.Context, config.Model, Parts) (Dependencies, error) { //nolint:unparam // a kind has it
-	return Dependencies{Priced: true}, nil
+func (AnswersConfig) asks(context.Context, config.Model, Parts) (Dependencies, error) {
+	return Dependencies{Priced: true}, nil //nolint:unparam // a kind has it
 }
 
 func (AnswersConfig) complete() bool { return true }
@@ -125,11 +126,11 @@ type spooled struct {
 	length, line int
 }
 
-// recordedAnswer is an answer: what the user says and the replies, in order.
+// recordedAnswer is an answer: the user's messages and the replies, in order.
 type recordedAnswer struct {
 	Exchanges []recordedExchange
-	// Told is true if the file has the user's messages.
-	Told bool
+	// WithUser is true if the file has the user's messages.
+	WithUser bool
 }
 
 type recordedExchange struct {
@@ -195,8 +196,7 @@ func asProblems(file string, err error) source.Problems {
 	return source.Problems{{File: file, Message: err.Error()}}
 }
 
-// answer reads a row. What makes it unreadable is a problem; a null, where the file says that there is no answer, is
-// not.
+// answer reads a row. What makes it unreadable is a problem. A null is not: the agent gave no answer.
 func (m *answerMap) answer(row *suite.Row) (id string, answer recordedAnswer, problem string) {
 	found, missing := m.ID.In(row)
 	switch id = found.Scalar; {
@@ -243,7 +243,7 @@ func (m *answerMap) answer(row *suite.Row) (id string, answer recordedAnswer, pr
 
 // conversationOf reads messages. An assistant's messages up to one without tool calls are one reply.
 func conversationOf(messages []source.Value) (a recordedAnswer, problem string) {
-	var reply *recordedReply // that goes on
+	var reply *recordedReply // that further messages may add to
 	for _, m := range messages {
 		role, _ := m.Get("role")
 		content, _ := m.Get("content")
@@ -253,7 +253,7 @@ func conversationOf(messages []source.Value) (a recordedAnswer, problem string) 
 		}
 		switch role.Scalar {
 		case "user":
-			a.Exchanges, a.Told, reply = append(a.Exchanges, recordedExchange{User: text}), true, nil
+			a.Exchanges, a.WithUser, reply = append(a.Exchanges, recordedExchange{User: text}), true, nil
 		case "assistant":
 			written, _ := m.Get("tool_calls")
 			calls, problem := callsOf(written)
@@ -266,7 +266,7 @@ func conversationOf(messages []source.Value) (a recordedAnswer, problem string) 
 			case last >= 0 && a.Exchanges[last].Reply == nil:
 				reply = &recordedReply{}
 				a.Exchanges[last].Reply = reply
-			case a.Told:
+			case a.WithUser:
 				reply = a.Exchanges[last].Reply // several messages to one of the user
 			default:
 				reply = &recordedReply{}
@@ -295,7 +295,7 @@ func conversationOf(messages []source.Value) (a recordedAnswer, problem string) 
 			return a, fmt.Sprintf("messages: unknown role %q", role.Scalar)
 		}
 	}
-	if a.Told && len(a.Exchanges) > 0 && a.Exchanges[0].User == "" && a.Exchanges[0].Reply != nil {
+	if a.WithUser && len(a.Exchanges) > 0 && a.Exchanges[0].User == "" && a.Exchanges[0].Reply != nil {
 		a.Exchanges = a.Exchanges[1:] // a greeting, which answers nothing
 	}
 	return a, ""
@@ -413,7 +413,7 @@ func (a *Answers) Open(_ context.Context, o runner.Opening) (runner.Session, err
 		return nil, err
 	}
 	s := &answersSession{earlier: earlier, of: a, at: at, turns: answer.Exchanges}
-	if answer.Told {
+	if answer.WithUser {
 		s.turns, err = a.matched(o.Test, earlier, answer.Exchanges, at)
 	} else if n := len(o.Test.Turns); len(s.turns) > n {
 		err = a.failure(result.SpecInvalid, n, "%s:%d has %d answers to the %d turns of the test", a.File, at.line,
@@ -422,8 +422,8 @@ func (a *Answers) Open(_ context.Context, o runner.Opening) (runner.Session, err
 	return s, err
 }
 
-// matched returns the exchanges that are the test's turns. A recorded conversation in which the user says anything else
-// is refused: its replies would answer something else.
+// matched returns the exchanges that are the test's turns. A recorded conversation with other messages of the user is
+// refused: its replies would answer something else.
 func (a *Answers) matched(t *suite.Test, earlier []chat.Message, said []recordedExchange,
 	at spooled) ([]recordedExchange, error) {
 	var before []string

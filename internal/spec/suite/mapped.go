@@ -16,10 +16,10 @@ type mappedKeys struct {
 	Map  mapKeys `key:"map" schema:"test_map" required:"the rows of a data file need a map" doc:"the parts of a test"`
 }
 
-// mapKeys say where in a row the parts of a test are.
+// mapKeys locate the parts of a test in a row.
 type mapKeys struct {
 	ID         RowField `key:"id" schema:"row_field" doc:"unique id (the row's number)"`
-	Input      RowField `key:"input" schema:"row_field" doc:"a text, or messages of which the last user message is sent"`
+	Input      RowField `key:"input" schema:"row_field" doc:"a text, or messages that end with the user's"`
 	Turns      RowField `key:"turns" schema:"row_field" doc:"texts of the user, messages, or turns"`
 	User       RowField `key:"user" schema:"row_field" doc:"a simulated user"`
 	Expected   RowField `key:"expected_output" schema:"row_field" doc:"a reference for the judge"`
@@ -51,7 +51,7 @@ type rowNote struct {
 	fault   bool
 }
 
-// noted says in how many rows it is so, where the first one is, and which is the last.
+// noted counts the rows in which it is so, with the first and the last one.
 type noted struct {
 	rows  int
 	first source.Problem
@@ -69,10 +69,11 @@ func (l *loader) mapped(n source.Node) {
 	for _, f := range keys.Map.Vars.fields {
 		own = append(own, f.name)
 	}
-	l.rows = &rowMap{keys: keys.Map, notes: map[rowNote]*noted{}, faulty: map[rowFault]int{}, names: func(name string) bool {
+	l.rows = &rowMap{keys: keys.Map, notes: map[rowNote]*noted{}, faulty: map[rowFault]int{}}
+	l.rows.names = func(name string) bool {
 		first, _, _ := strings.Cut(strings.TrimPrefix(name, "vars."), ".")
 		return slices.Contains(own, first) || has(l.vars, first)
-	}}
+	}
 	if at := n.Field("map"); at.Kind == source.Map && !at.Has("input") && !at.Has("turns") && !at.Has("user") {
 		at.Report("add `input: PATH`, such as $.question", "the map has no input, turns or user")
 	}
@@ -107,7 +108,7 @@ func (m *rowMap) tests(f *testFile) iter.Seq2[source.Value, error] {
 	}
 }
 
-// whole reports whether a file that is a mapping is one row: the map finds there what the user says.
+// whole reports whether a file that is a mapping is one row: the map finds the user's messages there.
 func (m *rowMap) whole(r *Row) bool {
 	for _, field := range []*RowField{&m.keys.Input, &m.keys.Turns, &m.keys.User} {
 		if _, missing := field.In(r); field.Set() && len(missing) > 0 {
@@ -251,7 +252,7 @@ func (b *rowTest) part(name string, field *RowField) (v source.Value, ok bool) {
 	}
 	if empty := v.Kind == source.String && blank(v.Scalar) || v.Kind == source.List && len(v.Items) == 0; empty {
 		switch name {
-		case "expected_output", "criteria", "assertions": // or the test would be graded by less than the map says
+		case "expected_output", "criteria", "assertions": // or the test would lose a check
 			if field.or == nil {
 				b.report(name, b.hint(), "it is empty in this row")
 			}
@@ -261,7 +262,7 @@ func (b *rowTest) part(name string, field *RowField) (v source.Value, ok bool) {
 	return v, true
 }
 
-// hint says what a row has, and how to write a part that a row may lack.
+// hint lists what a row has, and how to write a part that a row may lack.
 func (b *rowTest) hint() string {
 	return b.row.Has() + "; write {path: PATH, or: VALUE} for a part that rows may lack"
 }
@@ -357,7 +358,8 @@ func (b *rowTest) turns(v source.Value) {
 		}
 		switch {
 		case len(before.Items) > 0 && b.m.keys.Input.Set():
-			b.report("turns", "map one of the two", "the messages begin before the user's first one, and input is mapped, too")
+			b.report("turns", "remove input from the map, or these messages from the row",
+				"input is mapped, and the turns begin with messages that are not the user's")
 		case len(before.Items) > 0:
 			b.add("input", before)
 		}

@@ -27,7 +27,7 @@ type Row struct {
 	names  func(string) bool
 }
 
-// Has says in words which keys a row has, those with a null left out.
+// Has lists in words the keys of a row, those with a null left out.
 func (r *Row) Has() string {
 	if r.Kind != source.Map {
 		return "the row is " + r.Kind.String()

@@ -21,14 +21,15 @@ var tableColumns = []string{
 	"cluster",
 }
 
-// readTable reads CSV tests with a header line. Cells that hold lists are written as JSON, or as plain text for a list
-// of one; empty cells are absent.
+// readTable reads CSV tests with a header line. Lists are cells with JSON, or with plain text for a list of one; empty
+// cells are absent.
 func readTable(files source.Files, file string) iter.Seq2[source.Value, error] {
 	return eachRow(files, file, checkHeader, tableTest)
 }
 
 // eachRow reads CSV with a header line, which check checks, and yields what read makes of each row.
-func eachRow(files source.Files, file string, check func(file string, header []string, rows *csv.Reader) source.Problems,
+func eachRow(files source.Files, file string,
+	check func(file string, header []string, rows *csv.Reader) source.Problems,
 	read func(file string, header, row []string, rows *csv.Reader) (source.Value, error),
 ) iter.Seq2[source.Value, error] {
 	return func(yield func(source.Value, error) bool) {

@@ -94,7 +94,7 @@ func (l *loader) rowsOf(file string) string {
 	return filepath.ToSlash(name)
 }
 
-// testFile is a file that holds tests, or rows of which a map makes tests.
+// testFile is a file of tests, or of rows of which a map makes tests.
 type testFile struct {
 	files source.Files
 	name  string
