@@ -83,7 +83,9 @@ func (f *chatFlags) run(c *cobra.Command, env *Env) error {
 	if pasted != nil {
 		f.target = wire.CurlTarget
 	}
-	s, err := env.open(wire.Options{Config: f.config, LocalPrompt: f.localPrompt, Model: f.sites.Model, Curl: pasted})
+	s, err := env.open(wire.Options{
+		Config: f.config, LocalPrompt: f.localPrompt, Model: f.sites.Model, Targets: pasted,
+	})
 	if err != nil {
 		return outcome(err)
 	}

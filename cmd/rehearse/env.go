@@ -235,8 +235,8 @@ func interruptibly(ctx context.Context, env *Env, do func(context.Context)) {
 // maxCurl bounds a file with a curl line.
 const maxCurl = 1 << 20
 
-// curlTarget returns the target that the curl line of a flag describes; nil for no file (curlLine).
-func (e *Env) curlTarget(flag, file string, said bool) (*config.Target, error) {
+// curlTarget returns the target that the curl line of a flag describes, by its name; nil for no file (curlLine).
+func (e *Env) curlTarget(flag, file string, said bool) (map[string]config.Target, error) {
 	line, err := e.curlLine(flag, file, said)
 	if err != nil || line == "" {
 		return nil, err
@@ -246,7 +246,7 @@ func (e *Env) curlTarget(flag, file string, said bool) (*config.Target, error) {
 		return nil, outcome(source.Invalid("%s: %w", flag, err))
 	}
 	t, err := target.Read(flag, mapping)
-	return &t, outcome(err)
+	return map[string]config.Target{wire.CurlTarget: t}, outcome(err)
 }
 
 // curlLine returns the curl line in a file that a flag names, or on the standard input for -; empty for no file. Said

@@ -64,11 +64,13 @@ type runFlags struct {
 	// localPrompt leaves Langfuse's prompts out of chatbots.
 	localPrompt bool
 	commandLine []string
-	// curl is the target that targetCurl names, once it was read.
-	curl *config.Target
+	// described are the targets that targetCurl or a file of answers describes, by their names.
+	described map[string]config.Target
 	// server holds the run where one is named; detach does not wait for its end.
 	server serverFlags
 	detach bool
+	// maps locate the parts of a row, as KEY=PATH.
+	maps []string
 	// regraded is the folder of the run that is graded again; empty for a run that holds its own conversations.
 	regraded string
 	// replayed is true when that run is a replay; assert then names a file of assertions.
@@ -216,7 +218,7 @@ func (f *runFlags) spec() runspec.Spec {
 // options say how things are opened for the run.
 func (f *runFlags) options() wire.Options {
 	return wire.Options{
-		Config: f.config, TargetURL: f.targetURL, Curl: f.curl, Model: f.model, LocalPrompt: f.localPrompt,
+		Config: f.config, TargetURL: f.targetURL, Targets: f.described, Model: f.model, LocalPrompt: f.localPrompt,
 		Record: f.record, Playback: f.replay, Append: f.resume != "", Dry: f.dryRun, Files: f.files,
 	}
 }

@@ -3,45 +3,67 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/rehearse-dev/rehearse/cmd/rehearse/commandline"
 	"github.com/rehearse-dev/rehearse/internal/app/evaluation"
+	"github.com/rehearse-dev/rehearse/internal/base/config"
+	"github.com/rehearse-dev/rehearse/internal/base/source"
+	"github.com/rehearse-dev/rehearse/internal/eval/target"
 	"github.com/rehearse-dev/rehearse/internal/report"
 	"github.com/rehearse-dev/rehearse/internal/run/compare"
 	"github.com/rehearse-dev/rehearse/internal/spec/result"
+	"github.com/rehearse-dev/rehearse/internal/spec/suite"
 )
 
 func newGrade(env *Env) *cobra.Command {
 	f := &runFlags{}
 	c := &cobra.Command{
-		Use:   "grade RUN [SUITE…]",
-		Short: "Grade the conversations of a finished run again, without asking the agent",
-		Long: `Grade the recorded conversations of a finished run again, with the suites as they are now, into a new run. No target is asked. A RUN is an id,
-a folder, or latest. Without SUITE the files that the run names are read. Judge, configuration, threshold, filters and tags are those of the
-run's command where no flag says otherwise.
+		Use:   "grade RUN|ANSWERS [SUITE…]",
+		Short: "Grade answers that exist, without calling the agent",
+		Long: `Grade a finished run again, or answers in a file. The result is a new run; no agent is called.
 
-Replies, latencies, usage, attempts and errors of the target are those of RUN; a turn that failed there fails here. A test whose messages have
-changed since cannot be graded again: it is an error that names the turn. Tests that RUN has not held are named and left out. The summary
-says what changed against RUN; --baseline compares with another run as well.
+A RUN is an id, a folder, or latest. Without SUITE the files that the run names are read. Judge,
+configuration, threshold, filters and tags are those of the run's command unless a flag overrides
+them. Replies, latencies, usage, attempts and errors of the target are those of RUN; a turn that
+failed there fails here. A test whose messages have changed since cannot be graded again: it is an
+error that names the turn. Tests that RUN does not have are listed and left out. The summary shows
+what changed since RUN; --baseline also compares with another run.
 
 The conversations of a replay are graded by its own assertions, or by those of --assert.
 
-Exit codes: 0 passed, 1 tests failed, 2 wrong usage, an invalid suite or a run that has not come to its end, 3 something could not be graded,
-130 interrupted.`,
+ANSWERS is a file with a row for each test of SUITE: .jsonl, .json, .csv or .yaml, each also as .gz.
+By default a row is {"id": TEST, "output": REPLY}; --map locates them in other files. A reply to
+several turns is a list of messages. A test without an answer is an error; answers to tests that no
+suite has are counted in a warning. Latencies are unknown: checks of them are undecided.
+
+Exit codes: 0 passed, 1 tests failed, 2 wrong usage, an invalid suite or file, or an unfinished run,
+3 something could not be graded, 130 interrupted.`,
 		Example: `  rehearse grade latest                              after a change to assertions or prompts of the judge
   rehearse grade latest --judge openai:gpt-5         another judge over the same replies
   rehearse grade latest --threshold 0.9 --out strict/
   rehearse grade .rehearse/replays/ID --assert words.yaml
-  rehearse grade 20260714-093000-1a2b3 evals/refund.yaml --filter 'refund-*' --no-judge-cache`,
+  rehearse grade 20260714-093000-1a2b3 evals/refund.yaml --filter 'refund-*' --no-judge-cache
+  rehearse grade answers.jsonl suite.yaml            answers that another program recorded
+  rehearse grade gpt.jsonl suite.yaml --map id=$.QUESTION_ID --map output=$.RESPONSE`,
 		RunE: func(c *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return usage("name a run to grade again: its id, its folder, or latest (see `%s --help`)",
+				return usage("name a run (its id, its folder, or latest) or a file of answers (see `%s --help`)",
 					c.CommandPath())
+			}
+			info, err := os.Stat(args[0])
+			if err == nil && !info.IsDir() || errors.Is(err, fs.ErrNotExist) && suite.HasRows(args[0]) {
+				return outcome(f.gradeAnswers(c, env, args[0], args[1:]))
+			}
+			if len(f.maps) > 0 {
+				return usage("--map is for a file of answers, and %s is not a file", args[0])
 			}
 			return outcome(f.grade(c, env, args[0], args[1:]))
 		},
@@ -55,8 +77,47 @@ Exit codes: 0 passed, 1 tests failed, 2 wrong usage, an invalid suite or a run t
 		c.Flags().AddFlag(all.Lookup(name))
 	}
 	c.Flags().StringVar(&f.assert, "assert", "", "file of assertions for the conversations of a replay")
+	f.registerMap(c.Flags())
 	c.Flags().Lookup("baseline").Usage = "compare with another run than RUN: its id, folder, or latest"
 	return c
+}
+
+// registerMap adds the flag that locates the parts of a row.
+func (f *runFlags) registerMap(flags *pflag.FlagSet) {
+	flags.StringArrayVar(&f.maps, "map", nil,
+		"of ANSWERS: KEY=PATH; keys: id, output, messages, tool_calls, usage (default id=$.id, output=$.output)")
+}
+
+// gradeAnswers grades the answers in a file. The file is the only target, which is called as the file is.
+func (f *runFlags) gradeAnswers(c *cobra.Command, env *Env, file string, suites []string) error {
+	if len(suites) == 0 {
+		return usage("name the suite by which %s is graded (see `%s --help`)", file, c.CommandPath())
+	}
+	paths, err := commandline.Map(f.maps)
+	if err != nil {
+		return err
+	}
+	recorded := map[string]any{"file": file}
+	if len(paths.Fields) > 0 {
+		recorded["map"] = target.AnswerMap(paths).Any()
+	}
+	t, err := target.Read("--map", source.FromAny(map[string]any{"recorded": recorded}))
+	if err != nil {
+		return err
+	}
+	name := strings.TrimSuffix(filepath.Base(file), ".gz")
+	name = strings.TrimSuffix(name, filepath.Ext(name))
+	f.described, f.targets = map[string]config.Target{name: t}, []string{name}
+	f.commandLine = commandline.Of("grade", c.Flags(), slices.Concat([]string{file}, suites), notKept...)
+	f.noteChanged(c.Flags())
+	f.suites = suites
+	if err := f.check(); err != nil {
+		return err
+	}
+	if f.reportURL, err = env.published(f.reportURL); err != nil {
+		return err
+	}
+	return f.run(c.Context(), env)
 }
 
 // grade grades a run again, with the flags of its command where none were given.
@@ -110,6 +171,7 @@ func inherit(flags *pflag.FlagSet, env *Env, run result.Run) error {
 	then := pflag.NewFlagSet("run", pflag.ContinueOnError)
 	before := &runFlags{}
 	before.register(then)
+	before.registerMap(then)
 	if err := then.Parse(run.Command[1:]); err != nil {
 		return usage("cannot grade run %s again: its command: %w", run.ID, err)
 	}

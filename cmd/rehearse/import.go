@@ -7,12 +7,14 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/rehearse-dev/rehearse/cmd/rehearse/commandline"
 	"github.com/rehearse-dev/rehearse/internal/data/importer"
 )
 
 func newImport(env *Env) *cobra.Command {
 	var o importer.Options
 	var format, run string
+	var maps []string
 	c := &cobra.Command{
 		Use:   "import FORMAT FILE…",
 		Short: "Make a suite and targets of the files of other tools",
@@ -25,11 +27,16 @@ test is an error (exit code 3 of a run) until you replace or remove it. Each one
 line, reason and nearest substitute, as are settings that are not carried over and parts that cannot affect a
 verdict. The last line has the counts. The suite is valid.
 The exit code is 0, or 2 if a file cannot be read, nothing in it can be imported, or a file to be written exists.
-Suites of AgentV 4.x need no import: they run as they are.`,
+Suites of AgentV 4.x need no import: they run as they are.
+
+The format rows reads any .jsonl, .json, .csv or .yaml file, also as .gz. --map locates the parts of
+a test in a row: a JSONPath, or a text with {{ PATH }} in it. A suite with
+tests: {file: FILE, map: {…}} has the same tests without a copy.`,
 		Example: `  rehearse import promptfoo promptfooconfig.yaml --suite suite.yaml
   rehearse import agentv evals/suite.yaml .agentv/targets.yaml --suite suite.yaml
   rehearse import auto goldens/*.json --suite goldens.yaml --config agents/rehearse.yaml --force
   rehearse import rasa tests/test_stories.yml --suite stories.yaml --format json
+  rehearse import rows qa.csv --map id=$.nr --map input=$.q --map expected_output=$.a --suite qa.yaml
   rehearse import tau-bench gpt-4o-airline.json --run airline     pass^k of finished trials`,
 		RunE: func(_ *cobra.Command, args []string) error {
 			if len(args) < 2 {
@@ -45,6 +52,13 @@ Suites of AgentV 4.x need no import: they run as they are.`,
 				return usage("name the suite to write with --suite")
 			}
 			o.Format, o.Files = args[0], args[1:]
+			var err error
+			if o.Map, err = commandline.Map(maps); err != nil {
+				return outcome(err)
+			}
+			if len(maps) > 0 && o.Format != "rows" {
+				return usage("--map is for the format rows")
+			}
 			found, err := importer.Import(o)
 			if err != nil {
 				if found != nil {
@@ -58,6 +72,8 @@ Suites of AgentV 4.x need no import: they run as they are.`,
 	c.Flags().StringVar(&o.Suite, "suite", "", "suite to write")
 	c.Flags().StringVar(&run, "run", "",
 		"of tau-bench: folder for a run with the trials of the files and their rewards")
+	c.Flags().StringArrayVar(&maps, "map", nil, "of rows: KEY=PATH or KEY=TEMPLATE; keys: id, input, turns, user, "+
+		"expected_output, criteria, assertions, history, vars, tags, metadata")
 	c.Flags().StringVar(&o.Config, "config", "",
 		"configuration to write targets into (default: rehearse.yaml beside the suite)")
 	c.Flags().BoolVar(&o.Force, "force", false, "replace files that are there")

@@ -105,7 +105,7 @@ func (f *runFlags) start(c *cobra.Command, env *Env, args []string) error {
 	if f.server.url != "" {
 		return f.heldThere(c.Context(), env)
 	}
-	if f.curl, err = env.curlTarget("--target-curl", f.targetCurl, c.Flags().Changed("target-curl")); err != nil {
+	if f.described, err = env.curlTarget("--target-curl", f.targetCurl, c.Flags().Changed("target-curl")); err != nil {
 		return err
 	}
 	if f.watch {
@@ -215,7 +215,7 @@ func (f *runFlags) show(env *Env, held *evaluation.Completed, r *report.Report) 
 	}
 	if held.Run.Code() == result.ExitInterrupted && f.server.url == "" {
 		again := ""
-		if held.Run.RegradedFrom == "" { // its command ends with arguments
+		if !isGrade(held.Run) { // whose command ends with arguments
 			again = env.again()
 		}
 		if f.rerun != "" {
@@ -232,7 +232,7 @@ func (f *runFlags) show(env *Env, held *evaluation.Completed, r *report.Report) 
 // goOn returns the command that goes on with a run that did not come to its end. A run that graded another one again is
 // begun anew: judges are not asked twice for the same verdict.
 func goOn(run result.Run, dir string) string {
-	if run.RegradedFrom != "" {
+	if isGrade(run) {
 		words := []string{"rehearse"}
 		for _, word := range run.Command {
 			words = append(words, shell.Quote(word))
@@ -241,6 +241,9 @@ func goOn(run result.Run, dir string) string {
 	}
 	return "rehearse run --resume " + shell.Quote(dir)
 }
+
+// isGrade reports whether a run graded an earlier run or a file of answers.
+func isGrade(run result.Run) bool { return len(run.Command) > 0 && run.Command[0] == "grade" }
 
 // fewTests is how many tests are listed on the terminal without being asked for.
 const fewTests = 20

@@ -34,6 +34,10 @@ func (f *runFlags) restore(c *cobra.Command, env *Env, args []string) (*runFlags
 			usage("run %s graded the conversations of run %s again and cannot be resumed: grade them anew with `%s`",
 				run.ID, run.RegradedFrom, goOn(run, dir))
 	}
+	if isGrade(run) {
+		return nil, nil, usage("run %s graded a file of answers and cannot be resumed: grade it again with `%s`",
+			run.ID, goOn(run, dir))
+	}
 	if len(run.Command) == 0 {
 		return nil, nil, usage("cannot resume %s: its run.json does not say what was run", dir)
 	}

@@ -96,10 +96,7 @@ func (v *Variation) remade(p *Pair) *result.Test {
 		}
 		of := result.Turn{
 			Index: len(t.Turns) + 1, Input: chat.Content{Text: turn.User}, Output: turn.Bot, Attempts: 1,
-			Node: turn.State, Cost: turn.Cost,
-		}
-		if turn.LatencyMS != nil {
-			of.LatencyMS = *turn.LatencyMS
+			Node: turn.State, Cost: turn.Cost, LatencyMS: result.Milliseconds(orNaN(turn.LatencyMS)),
 		}
 		t.Turns, t.Cost = append(t.Turns, of), t.Cost.Add(turn.Cost)
 		t.Output = append(t.Output, chat.NewMessage(chat.User, turn.User), chat.NewMessage(chat.Assistant, turn.Bot))

@@ -41,7 +41,8 @@ func test(suite, id string, said ...string) *result.Test {
 		latency := 840 + 137*float64(n)
 		usage := chat.Usage{InputTokens: 60 * n, OutputTokens: 38}
 		t.Turns = append(t.Turns, result.Turn{
-			Index: n, Input: chat.Content{Text: said[i]}, Output: said[i+1], LatencyMS: latency, Attempts: 1,
+			Index: n, Input: chat.Content{Text: said[i]}, Output: said[i+1],
+			LatencyMS: result.Milliseconds(latency), Attempts: 1,
 			Usage: usage,
 		})
 		t.Output = append(t.Output, chat.NewMessage(chat.User, said[i]), chat.NewMessage(chat.Assistant, said[i+1]))

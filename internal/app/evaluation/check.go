@@ -9,11 +9,23 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/spec/suite"
 )
 
-// Check returns, as source.Problems, what is wrong with a loaded suite in view of its targets as long as the command
-// line names none: dependencies that no target can satisfy, and nodes that a flow does not have. at is the setup of the
-// suite's folder. A test whose target is not settled could be held with any.
-func Check(at *wire.Setup, s *suite.Suite) error {
-	e := &Evaluation{setups: map[string]*wire.Setup{s.Name: at}}
+// Check returns, as source.Problems, what is wrong with a loaded suite in view of its targets, which are those of the
+// command line if it names any: dependencies that no target can satisfy, and nodes that a flow does not have. at is the
+// setup of the suite's folder. A test whose target is not settled could run with any. A target or a judge of the
+// command line that does not exist is an error.
+func Check(at *wire.Setup, s *suite.Suite, targets []string, judge string) error {
+	e := &Evaluation{setups: map[string]*wire.Setup{s.Name: at}, suites: []*suite.Suite{s}}
+	e.spec.Targets, e.spec.Judge = targets, judge
+	for _, name := range targets {
+		if _, err := at.TargetNamed(name); err != nil {
+			return err
+		}
+	}
+	if judge != "" {
+		if _, err := at.JudgeDefinition(e.judging(s)); err != nil {
+			return err
+		}
+	}
 	problems, _, err := e.checkSuite(s, func(t *suite.Test) ([]string, error) {
 		t.Execution = e.execution(s, t.Execution)
 		names, err := e.targetNames(s, t)

@@ -156,6 +156,13 @@ func (p *plan) count(u orchestrator.Unit) error {
 	if t := u.Test.Execution.Trials; t.Strategy == suite.ConfidenceInterval && t.Count == 1 {
 		return source.Invalid("test %s: one trial has no confidence interval: use --trials 2 or more", u.Test.ID)
 	}
+	if u.Test.Execution.Trials.Count > 1 {
+		// A repeat of the same answer is not another trial of the agent, and would count as one.
+		if t, err := p.e.setups[u.Test.Suite].TargetNamed(u.Target); err == nil && t.Kind == "recorded" {
+			return source.Invalid("test %s: %s has one answer for each test, and no other trial: use --trials 1",
+				u.Test.ID, u.Target)
+		}
+	}
 	if !slices.Contains(p.targets, u.Target) {
 		p.targets = append(p.targets, u.Target)
 	}

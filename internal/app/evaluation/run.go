@@ -3,13 +3,18 @@ package evaluation
 import (
 	"context"
 	"errors"
+	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"time"
 
 	"github.com/rehearse-dev/rehearse/internal/app/wire"
+	"github.com/rehearse-dev/rehearse/internal/base/source"
+	"github.com/rehearse-dev/rehearse/internal/base/text"
 	"github.com/rehearse-dev/rehearse/internal/base/trace"
 	"github.com/rehearse-dev/rehearse/internal/eval/runner"
+	"github.com/rehearse-dev/rehearse/internal/eval/target"
 	"github.com/rehearse-dev/rehearse/internal/model/llm"
 	"github.com/rehearse-dev/rehearse/internal/run/orchestrator"
 	"github.com/rehearse-dev/rehearse/internal/run/queue"
@@ -193,17 +198,55 @@ func (e *Evaluation) warnings() []string {
 
 // open opens targets, users and judges.
 func (e *Evaluation) open() error {
+	played := map[*target.Answers][]string{}
 	for call, execution := range e.planned.calls {
 		t, err := e.setups[call.suite].Target(call.target, execution)
 		if err != nil {
 			return err
 		}
 		e.targets[call] = t
+		answers, err := e.setups[call.suite].Answers(call.target)
+		if err != nil {
+			return err
+		}
+		if answers != nil {
+			played[answers] = append(played[answers], call.suite)
+		}
+	}
+	for answers, suites := range played {
+		if err := e.warnOfExtra(answers, suites); err != nil {
+			return err
+		}
 	}
 	if err := e.prepareUsers(); err != nil {
 		return err
 	}
 	return e.prepareGradings()
+}
+
+// warnOfExtra warns of answers to tests that no suite has which is graded by them.
+func (e *Evaluation) warnOfExtra(answers *target.Answers, suites []string) error {
+	extra := map[string]bool{}
+	for _, id := range answers.IDs() {
+		extra[id] = true
+	}
+	for _, name := range suites {
+		for t, err := range e.suiteNamed(name).Tests() {
+			if err != nil {
+				return source.AsInvalid(err)
+			}
+			delete(extra, t.ID)
+		}
+	}
+	if len(extra) > 0 {
+		keys := make([]result.Key, 0, len(extra))
+		for _, id := range slices.Sorted(maps.Keys(extra)) {
+			keys = append(keys, result.Key{TestID: id})
+		}
+		e.warn(fmt.Sprintf("%s: %s to tests that no suite has: %s", answers.File, text.Plural(len(keys), "answer"),
+			named(keys)))
+	}
+	return nil
 }
 
 // cacheFailing tells once of a verdict cache that cannot be read or written.

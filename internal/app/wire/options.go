@@ -47,8 +47,8 @@ type Options struct {
 	// TargetURL is the base URL of targets that are written as PROVIDER:MODEL; empty means that of the environment
 	// (config.TargetURLEnv).
 	TargetURL string
-	// Curl is the target of a pasted curl line, under the name CurlTarget in every configuration; nil means none.
-	Curl *config.Target
+	// Targets are those of the command line, by their names in every configuration.
+	Targets map[string]config.Target
 	// APIHosts are hosts that flows may call besides those of the configuration; APIPrivate allows private addresses of
 	// them.
 	APIHosts   []string

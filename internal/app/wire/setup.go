@@ -70,6 +70,8 @@ type shared struct {
 	setups  map[string]*Setup
 	named   map[modelKey]llm.Model
 	targets map[targetKey]runner.Target
+	// answers are open files of answers by their definitions.
+	answers map[string]*target.Answers
 	// libraries are the open knowledge bases by folder, sites the open chatbots by place.
 	libraries map[string]*knowledge.Library
 	sites     map[sitesKey]*chatbot.Sites
@@ -100,8 +102,9 @@ func Open(o Options) (*Setup, error) {
 	}
 	s := &shared{
 		Options: o, secrets: o.Secrets, setups: map[string]*Setup{}, named: map[modelKey]llm.Model{},
-		targets: map[targetKey]runner.Target{}, libraries: map[string]*knowledge.Library{},
-		sites: map[sitesKey]*chatbot.Sites{}, stores: map[string]*store.Store{},
+		targets: map[targetKey]runner.Target{}, answers: map[string]*target.Answers{},
+		libraries: map[string]*knowledge.Library{},
+		sites:     map[sitesKey]*chatbot.Sites{}, stores: map[string]*store.Store{},
 		lent: map[string]lentValue{},
 	}
 	if s.secrets == nil {
@@ -158,8 +161,8 @@ func (s *shared) configured(path string) (*Setup, error) {
 		}
 		s.namesOf(found.config)
 	}
-	if s.Curl != nil {
-		found = found.With(map[string]config.Target{CurlTarget: *s.Curl})
+	if len(s.Targets) > 0 {
+		found = found.With(s.Targets)
 	}
 	s.setups[path] = found
 	return found, nil

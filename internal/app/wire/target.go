@@ -140,6 +140,7 @@ func (s *Setup) parts(e suite.Execution) target.Parts {
 		},
 		Definition:       func(c target.FlowConfig) (*flow.Flow, error) { return LoadFlow(s.Files, c) },
 		Knowledge:        func(c target.FlowConfig) string { return knowledgeOf(s.Files, c) },
+		Answers:          s.answersOf,
 		SiteDependencies: s.siteDependencies,
 		Site: chatbot.ForTargets(func(c target.SiteConfig) (*chatbot.Sites, error) {
 			return s.openSites(context.Background(), s.siteOptions(c), call)
@@ -156,6 +157,35 @@ func (s *Setup) parts(e suite.Execution) target.Parts {
 		Retries:  call.retries(nil),
 		Timeout:  call.timeout,
 	}
+}
+
+// Answers returns the answers that a target plays, nil for a target that is called.
+func (s *Setup) Answers(name string) (*target.Answers, error) {
+	s.opening.Lock()
+	defer s.opening.Unlock()
+	if _, made := s.made[name]; made {
+		return nil, nil
+	}
+	t, err := s.TargetNamed(name)
+	if c, ok := t.Options.(target.AnswersConfig); ok && err == nil {
+		return s.answersOf(c)
+	}
+	return nil, err
+}
+
+// answersOf opens a file of answers once.
+func (s *Setup) answersOf(c target.AnswersConfig) (*target.Answers, error) {
+	key := fmt.Sprint(c.File, c.Definition)
+	if a, ok := s.answers[key]; ok {
+		return a, nil
+	}
+	a, err := target.OpenAnswers(c, s.Files)
+	if err != nil {
+		return nil, err
+	}
+	s.closing(a.Close)
+	s.answers[key] = a
+	return a, nil
 }
 
 // NodesOfServer returns the nodes of the flow that a target's server follows (target.NodesOfServer).

@@ -130,8 +130,9 @@ type Reply struct {
 	// Usage and Cost are 0 for a reply that no model was asked for.
 	Usage Usage `json:"usage"`
 	Cost  Cost  `json:"cost_usd"`
-	// Latency is the time of the successful attempt.
+	// Latency is the time of the successful attempt. Untimed is true of a reply that was recorded without one.
 	Latency time.Duration `json:"latency_ns"`
+	Untimed bool          `json:"untimed,omitempty"`
 	// FirstText is the time from the request to the first text of a streamed answer; 0 for an answer that came whole.
 	FirstText time.Duration `json:"first_text_ns,omitempty"`
 	// Requests counts the requests to a model that is asked again with the results of its tools; 0 for other agents.

@@ -36,6 +36,7 @@ func Formats() []Format {
 		{"agentv", fitsAgentV, readAgentV}, // before promptfoo, whose files have the same parts
 		{"promptfoo", fitsPromptfoo, readPromptfoo},
 		{"deepeval", fitsDeepEval, readDeepEval},
+		{rows, func(source.Value) bool { return false }, nil},
 	}
 }
 

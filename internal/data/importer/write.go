@@ -20,6 +20,8 @@ type Options struct {
 	Files  []string
 	// Suite is the file to write; Config the rehearse.yaml for targets, beside the suite if it is empty.
 	Suite, Config string
+	// Map locates the parts of a test in a row; it is for the format rows only.
+	Map source.Value
 	// Force replaces files that are there.
 	Force bool
 }
@@ -48,6 +50,9 @@ type Result struct {
 func Import(o Options) (*Result, error) {
 	if o.Config == "" {
 		o.Config = filepath.Join(filepath.Dir(o.Suite), "rehearse.yaml")
+	}
+	if o.Format == rows {
+		return importRows(o)
 	}
 	found, err := read(o.Files, o.Format, filepath.Dir(o.Suite))
 	if found == nil {
@@ -137,7 +142,7 @@ func write(outputs map[string][]byte, o Options) error {
 
 // valid loads the suite from a file beside the one to be written, so that paths in it mean the same.
 func valid(path string, data []byte) error {
-	trial, err := os.CreateTemp(filepath.Dir(path), ".import-*.yaml")
+	trial, err := os.CreateTemp(filepath.Dir(path), ".import-*"+filepath.Ext(path))
 	if err != nil {
 		return source.Invalid("%w", err)
 	}

@@ -39,10 +39,12 @@ func newLatency(a *Args) runner.Grader {
 		most = own
 	}
 	return budgetCheck("at most "+amount(most)+" ms", func(x *runner.Exchange) (bool, string, error) {
-		took := milliseconds(x.Reply.Latency)
-		return took <= most, amount(took) + " ms", nil
+		return durationWithin(x, most)
 	})
 }
+
+// errUntimed is the reason why the latency of a recorded answer cannot be checked.
+var errUntimed = errors.New("the answer was recorded without its latency")
 
 // errNoUsage says why a budget of tokens or money cannot be checked.
 var errNoUsage = errors.New("the target reports no token usage: check its turns by latency or turn_count")

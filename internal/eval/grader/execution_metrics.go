@@ -104,6 +104,9 @@ func tokensWithin(x *runner.Exchange, most float64) (bool, string, error) {
 }
 
 func durationWithin(x *runner.Exchange, most float64) (bool, string, error) {
+	if x.Reply.Untimed {
+		return false, "", errUntimed
+	}
 	took := milliseconds(x.Reply.Latency)
 	return took <= most, amount(took) + " ms", nil
 }

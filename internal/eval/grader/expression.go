@@ -128,6 +128,8 @@ func namesIn(program *vm.Program) namesOf {
 func (n namesOf) unknown(x *runner.Exchange) error {
 	whole := n["$env"] // the environment as a value
 	switch {
+	case x.Reply.Untimed && (n["latency_ms"] || whole):
+		return errUntimed
 	case x.Reply.Usage.Unknown && (n["usage"] || whole):
 		return errNoUsage
 	case x.Reply.Cost.Unknown && (n["cost_usd"] || whole):

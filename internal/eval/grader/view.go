@@ -21,7 +21,7 @@ type view struct {
 	Node           string         `json:"node" expr:"node"`
 	Usage          *viewUsage     `json:"usage" expr:"usage"`
 	FinishReason   string         `json:"finish_reason" expr:"finish_reason"`
-	LatencyMS      float64        `json:"latency_ms" expr:"latency_ms"`
+	LatencyMS      *float64       `json:"latency_ms" expr:"latency_ms"`
 	CostUSD        *float64       `json:"cost_usd" expr:"cost_usd"`
 	Vars           map[string]any `json:"vars" expr:"vars"`
 	Metadata       map[string]any `json:"metadata" expr:"metadata"`
@@ -57,12 +57,14 @@ func viewOf(x *runner.Exchange) view {
 		State:          parsed(x.Reply.State),
 		Node:           x.Reply.Node,
 		FinishReason:   x.Reply.FinishReason,
-		LatencyMS:      milliseconds(x.Reply.Latency),
 		Vars:           map[string]any{},
 		Metadata:       map[string]any{},
 	}
 	if u := x.Reply.Usage; !u.Unknown {
 		v.Usage = &viewUsage{u.InputTokens, u.OutputTokens, u.Total()}
+	}
+	if !x.Reply.Untimed {
+		v.LatencyMS = new(milliseconds(x.Reply.Latency))
 	}
 	if !x.Reply.Cost.Unknown {
 		v.CostUSD = &x.Reply.Cost.USD

@@ -75,7 +75,7 @@ func (s recordedSession) Send(ctx context.Context, message chat.Content) (chat.R
 	if err == nil {
 		err = lacks()
 	}
-	if err != nil || reply.Latency != 0 {
+	if err != nil || reply.Latency != 0 || reply.Untimed {
 		return reply, err
 	}
 	if s.recording.player != nil {

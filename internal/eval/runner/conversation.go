@@ -263,6 +263,7 @@ func (h *activeConversation) wholeExchange() *Exchange {
 		x.Reply.Usage = x.Reply.Usage.Add(r.Usage)
 		x.Reply.Cost = x.Reply.Cost.Add(r.Cost)
 		x.Reply.Latency += r.Latency
+		x.Reply.Untimed = x.Reply.Untimed || r.Untimed
 		x.Reply.Node, x.Reply.State, x.Reply.FinishReason = r.Node, r.State, r.FinishReason
 	}
 	x.Reply.Requests = requests(h.replies)

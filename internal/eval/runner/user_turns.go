@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/rehearse-dev/rehearse/internal/base/chat"
@@ -163,8 +164,12 @@ func (h *activeConversation) say(ctx context.Context, session Session, i int, me
 	reply, err := isolate(ctx, h.Guard, func() (chat.Reply, error) { return session.Send(ctx, turn.Input) },
 		func(chat.Reply) { h.closed(session) })
 	h.abandoned = errors.Is(err, errAbandoned)
-	if reply.Latency == 0 {
+	if reply.Latency == 0 && !reply.Untimed {
 		reply.Latency = h.Now().Sub(asked)
+	}
+	latency := result.Milliseconds(milliseconds(reply.Latency))
+	if reply.Untimed {
+		latency = result.Milliseconds(math.NaN())
 	}
 	collected(ctx, turn.Input, reply)
 	reply.Attempts = max(1, reply.Attempts)
@@ -173,7 +178,7 @@ func (h *activeConversation) say(ctx context.Context, session Session, i int, me
 		reply.Usage.Unknown, reply.Cost.Unknown = true, true
 	}
 	h.log = append(h.log, result.Turn{
-		Index: i + 1, TurnID: turn.ID, Input: turn.Input, Output: reply.Text, LatencyMS: milliseconds(reply.Latency),
+		Index: i + 1, TurnID: turn.ID, Input: turn.Input, Output: reply.Text, LatencyMS: latency,
 		Attempts: reply.Attempts, ToolCalls: reply.ToolCalls, Node: reply.Node, State: reply.State, Usage: reply.Usage,
 		Cost: reply.Cost, TraceID: reply.TraceID, FinishReason: reply.FinishReason,
 		FirstTextMS: milliseconds(reply.FirstText), Requests: reply.Requests,

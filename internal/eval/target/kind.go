@@ -144,6 +144,8 @@ func (kinds Table) kindOf(n source.Node) Kind {
 	switch address := n.Field("url").Scalar; {
 	case n.Has("kind"):
 		named = n.Field("kind").OneOf(names...)
+	case n.Has("recorded"):
+		named = "recorded"
 	case n.Has("preset"):
 		named = presetKind(n.Field("preset").Scalar)
 	case strings.HasPrefix(address, "ws://"), strings.HasPrefix(address, "wss://"):
@@ -246,6 +248,7 @@ func Kinds() Table {
 		commandKind(),
 		sitebotKind(),
 		classifierKind(),
+		recordedKind(),
 	}
 }
 

@@ -30,6 +30,8 @@ type Parts struct {
 	Files source.Files
 	// Site opens a chatbot and returns it with the name of its site.
 	Site func(c SiteConfig) (bot *sitebot.Bot, site string, err error)
+	// Answers opens a file of answers.
+	Answers func(c AnswersConfig) (*Answers, error)
 	// SiteDependencies returns what a chatbot may ask, without opening it.
 	SiteDependencies func(ctx context.Context, c SiteConfig) (Dependencies, error)
 	// Token returns the bearer token that an environment variable holds.

@@ -174,8 +174,11 @@ func (s *recordedSession) Send(context.Context, chat.Content) (chat.Reply, error
 		FinishReason: turn.FinishReason, Usage: turn.Usage, Cost: turn.Cost, Attempts: turn.Attempts,
 		Requests: turn.Requests, FirstText: duration(turn.FirstTextMS),
 		// A reply without a latency would be timed.
-		Latency: cmp.Or(duration(turn.LatencyMS), time.Nanosecond),
+		Latency: cmp.Or(duration(float64(turn.LatencyMS)), time.Nanosecond),
 		Ended:   s.Of.EndedByAgent && i == len(s.Of.Turns)-1,
+	}
+	if !turn.LatencyMS.Known() {
+		reply.Latency, reply.Untimed = 0, true
 	}
 	if why := reply.Withheld(); why != "" && i < s.answered { // a record of an older version
 		return reply, &runner.FailureError{Failure: result.Failure{
@@ -200,3 +203,25 @@ func (s *recordedSession) SessionID() string { return s.Of.SessionID }
 
 // Close does nothing.
 func (s *recordedSession) Close() error { return nil }
+
+// User returns a simulated user that says what it said in the record, and nothing else.
+func (r *Recorded) User() runner.User { return recordedUser{r} }
+
+type recordedUser struct{ *Recorded }
+
+// Next returns the recorded message of the turn. Where the talk was over, what the user would have said is not known: a
+// *runner.FailureError, unless it was the user who ended it.
+func (u recordedUser) Next(_ context.Context, t runner.UserScript) (runner.Line, error) {
+	byUser := u.Of.User != nil && u.Of.User.End == result.EndUser
+	i, n := t.Turn-1, len(u.Of.Turns)
+	switch {
+	case i < n:
+		return runner.Line{Message: u.Of.Turns[i].Input, End: byUser && t.Turn == n}, nil
+	case byUser:
+		return runner.Line{End: true}, nil
+	case i < len(u.Of.Scores) && len(u.Of.Scores[i].Failures) > 0 && result.IsTurn(u.Of.Scores[i].Name):
+		return runner.Line{}, &runner.FailureError{Failure: u.Of.Scores[i].Failures[0]} // the user failed then
+	}
+	return runner.Line{},
+		u.invalid(t.Turn, "run %s did not hold it: the talk was over after turn %d; hold the test again", u.Run, n)
+}

@@ -38,7 +38,9 @@ func strictSchema() map[string]any {
 		"http": reflect.TypeFor[httpSchema](), "execute": reflect.TypeFor[executeSchema](),
 		"websocket": reflect.TypeFor[websocketSchema](), "a2a": reflect.TypeFor[a2aSchema](),
 		"command": reflect.TypeFor[commandSchema](), "sitebot": reflect.TypeFor[sitebotSchema](),
-		"classifier": reflect.TypeFor[classifierSchema](), "session": reflect.TypeFor[sessionKeys](),
+		"classifier": reflect.TypeFor[classifierSchema](), "recorded": reflect.TypeFor[recordedSchema](),
+		"answers": reflect.TypeFor[answersKeys](), "answer_map": reflect.TypeFor[answerMap](),
+		"session":         reflect.TypeFor[sessionKeys](),
 		"command_session": reflect.TypeFor[pathSession](), "open": reflect.TypeFor[openKeys](),
 		"close": reflect.TypeFor[requestKeys](), "completion_judge": reflect.TypeFor[completionJudge](),
 		"memory": reflect.TypeFor[memoryKeys](), "limits": reflect.TypeFor[limitKeys](),
@@ -89,6 +91,10 @@ type (
 	}
 	sitebotSchema struct {
 		sitebotKeys
+		completionKeys
+	}
+	recordedSchema struct {
+		recordedKeys
 		completionKeys
 	}
 	classifierSchema struct {

@@ -15,7 +15,7 @@ func turnFacts(x result.Turn) (facts []Fact) {
 	}
 	add("id", text.OneLine(x.TurnID, 100))
 	if x.LatencyMS > 0 {
-		add("latency", text.Milliseconds(x.LatencyMS))
+		add("latency", text.Milliseconds(float64(x.LatencyMS)))
 	}
 	add("tokens", tokens(x.Usage))
 	add("cost", dollars(x.Cost))

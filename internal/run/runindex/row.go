@@ -34,7 +34,7 @@ type Row struct {
 	Turns       int
 	// Placed is true where a turn says at which node of a flow it was.
 	Placed bool
-	// LatencyMS is the sum over the turns.
+	// LatencyMS is the sum over the turns; NaN if that of one is unknown.
 	LatencyMS float64
 	// Print tells what decided the record from anything else; 0 where the record does not say.
 	Print  uint64
@@ -84,7 +84,7 @@ func rowOf(t *result.Test, start int64, length int) Row {
 		r.Failures = append(r.Failures, f.Code)
 	}
 	for i := range t.Turns {
-		r.LatencyMS += t.Turns[i].LatencyMS
+		r.LatencyMS += float64(t.Turns[i].LatencyMS)
 		r.Placed = r.Placed || t.Turns[i].Node != "" || bytes.Contains(t.Turns[i].State, []byte(`"current_node_id"`))
 	}
 	if t.Fingerprint != "" {

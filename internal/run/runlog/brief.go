@@ -1,6 +1,8 @@
 package runlog
 
 import (
+	"math"
+
 	"github.com/rehearse-dev/rehearse/internal/base/chat"
 	"github.com/rehearse-dev/rehearse/internal/spec/result"
 )
@@ -247,7 +249,13 @@ func (b *Brief) turn() (t result.Turn) {
 		t.Input = b.content()
 	}
 	b.saidOf("output", &t.Output)
-	b.numberOf("latency_ms", &t.LatencyMS)
+	if b.key("latency_ms") {
+		if b.has("null") {
+			t.LatencyMS = result.Milliseconds(math.NaN())
+		} else {
+			t.LatencyMS = result.Milliseconds(b.number())
+		}
+	}
 	b.intOf("attempts", &t.Attempts)
 	if b.key("tool_calls") {
 		t.ToolCalls = b.callsOf()

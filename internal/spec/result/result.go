@@ -5,6 +5,7 @@ package result
 import (
 	"encoding/json"
 	"maps"
+	"math"
 	"time"
 
 	"github.com/rehearse-dev/rehearse/internal/base/chat"
@@ -149,6 +150,29 @@ func (s Score) MarshalJSON() ([]byte, error) {
 	}{plain: plain(s)})
 }
 
+// Milliseconds is a time; NaN, and null in JSON, is one that is unknown.
+type Milliseconds float64
+
+// Known reports whether the time is known.
+func (m Milliseconds) Known() bool { return !math.IsNaN(float64(m)) }
+
+// MarshalJSON writes a number, or null for a time that is unknown.
+func (m Milliseconds) MarshalJSON() ([]byte, error) {
+	if !m.Known() {
+		return []byte("null"), nil
+	}
+	return json.Marshal(float64(m))
+}
+
+// UnmarshalJSON reads a number, or null for a time that is unknown.
+func (m *Milliseconds) UnmarshalJSON(data []byte) error {
+	if string(data) == "null" {
+		*m = Milliseconds(math.NaN())
+		return nil
+	}
+	return json.Unmarshal(data, (*float64)(m))
+}
+
 // Turn is what happened in one exchange. Index counts from 1.
 type Turn struct {
 	Index int `json:"index"`
@@ -156,7 +180,7 @@ type Turn struct {
 	TurnID    string          `json:"turn_id,omitempty"`
 	Input     chat.Content    `json:"input"`
 	Output    string          `json:"output"`
-	LatencyMS float64         `json:"latency_ms"`
+	LatencyMS Milliseconds    `json:"latency_ms"`
 	Attempts  int             `json:"attempts"`
 	ToolCalls []chat.ToolCall `json:"tool_calls,omitempty"`
 	Node      string          `json:"node,omitempty"`

@@ -86,6 +86,9 @@ func (l *loader) validate(s *Suite) (small []*Test) {
 		}
 		l.collect(reader.Problems)
 	}
+	if l.rows != nil {
+		l.collect(l.rows.noted())
+	}
 	if s.Count == 0 && len(l.problems)+len(l.reader.Problems) == 0 {
 		l.reader.Node(source.Value{}, "").Report("add at least one test", "the suite has no tests")
 	}

@@ -58,7 +58,11 @@ func IsName(name string) bool {
 
 // format returns the extension of a file that says how to read it, .gz set aside.
 func format(path string) string {
-	return strings.ToLower(filepath.Ext(strings.TrimSuffix(path, ".gz")))
+	extension := strings.ToLower(filepath.Ext(strings.TrimSuffix(path, ".gz")))
+	if extension == ".ndjson" {
+		return ".jsonl"
+	}
+	return extension
 }
 
 // baseName returns the file's name without extensions, such as greeting for greeting.eval.yaml.

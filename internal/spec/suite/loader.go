@@ -29,6 +29,8 @@ type loader struct {
 	inList map[string][]*testFile
 	// external are the files that hold the tests; without any they stand in the suite.
 	external []*testFile
+	// rows makes tests of the rows of data files; nil for a suite without a map.
+	rows *rowMap
 	// readsFiles is true once a test has got the content of another file.
 	readsFiles bool
 	problems   source.Problems
@@ -149,8 +151,10 @@ func (l *loader) suite(n source.Node, s *Suite) {
 		n.Report("add `tests:` with a list of tests, or a path to them", "a suite needs tests")
 	case l.tests.Kind == source.String:
 		l.findExternal(l.tests)
+	case l.tests.Kind == source.Map:
+		l.mapped(l.tests)
 	case l.tests.Kind != source.List:
-		l.tests.Report("write a list of tests, or the path of a file, folder or glob", "expected tests, got %s",
+		l.tests.Report("write a list of tests, a path, or {file, map}", "expected tests, got %s",
 			l.tests.Kind)
 	case l.list.Len() == 0:
 		l.tests.Report("add a test: `- id: hello`", "the list of tests is empty")
@@ -164,7 +168,7 @@ func (l *loader) expandTop(n source.Node) source.Value {
 	s := scope{getenv: l.options.Getenv, prompts: true}
 	for i, f := range v.Fields {
 		perTest := f.Name == "input" || f.Name == "input_files" || f.Name == "assertions" ||
-			f.Name == "tests" && f.Value.Kind == source.List
+			f.Name == "tests" && (f.Value.Kind == source.List || f.Value.Kind == source.Map)
 		if !perTest {
 			v.Fields[i].Value = s.expand(n.Field(f.Name))
 		}

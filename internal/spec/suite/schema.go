@@ -58,7 +58,8 @@ func addObjects(defs map[string]any) {
 		"v1_test": reflect.TypeFor[testKeysV1](), "v1_turn": reflect.TypeFor[turnKeysV1](),
 		"v1_expected": reflect.TypeFor[expectedKeys](), "v1_final": reflect.TypeFor[finalKeys](),
 		"v1_first_call": reflect.TypeFor[firstCallKeys](), "v1_calls": reflect.TypeFor[callsKeys](),
-		"v1_similar": reflect.TypeFor[similarKeys](),
+		"v1_similar": reflect.TypeFor[similarKeys](), "mapped_tests": reflect.TypeFor[mappedKeys](),
+		"test_map": reflect.TypeFor[mapKeys](),
 	}
 	names := map[reflect.Type]string{
 		reflect.TypeFor[mapping](): "object", reflect.TypeFor[variables](): "object", reflect.TypeFor[Stubs](): "stubs",

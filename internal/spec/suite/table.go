@@ -21,9 +21,17 @@ var tableColumns = []string{
 	"cluster",
 }
 
-// readTable reads CSV with a header line. Cells that hold lists are written as JSON, or as plain text for a list of
-// one; empty cells are absent.
+// readTable reads CSV tests with a header line. Lists are cells with JSON, or with plain text for a list of one; empty
+// cells are absent.
 func readTable(files source.Files, file string) iter.Seq2[source.Value, error] {
+	return eachRow(files, file, checkHeader, tableTest)
+}
+
+// eachRow reads CSV with a header line, which check checks, and yields what read makes of each row.
+func eachRow(files source.Files, file string,
+	check func(file string, header []string, rows *csv.Reader) source.Problems,
+	read func(file string, header, row []string, rows *csv.Reader) (source.Value, error),
+) iter.Seq2[source.Value, error] {
 	return func(yield func(source.Value, error) bool) {
 		f, err := open(files, file)
 		if err != nil {
@@ -31,11 +39,12 @@ func readTable(files source.Files, file string) iter.Seq2[source.Value, error] {
 			return
 		}
 		defer func() { _ = f.Close() }() // nothing was written
-		rows := csv.NewReader(f)
+		bounded := &boundedRows{from: f, left: maxLineBytes}
+		rows := csv.NewReader(bounded)
 		header, err := rows.Read()
 		if err == nil {
 			header[0] = strings.TrimPrefix(header[0], "\ufeff")
-			err = checkHeader(file, header, rows).Err()
+			err = check(file, header, rows).Err()
 		} else {
 			err = source.TableProblem(file, err)
 		}
@@ -43,22 +52,46 @@ func readTable(files source.Files, file string) iter.Seq2[source.Value, error] {
 			yield(source.Value{}, err)
 			return
 		}
-		for {
+		for last := 1; ; {
+			bounded.left = maxLineBytes
 			row, err := rows.Read()
 			if errors.Is(err, io.EOF) {
 				return
 			}
 			v := source.Value{}
-			if err != nil {
+			switch {
+			case errors.Is(err, errLongRow):
+				row, err = nil, tooLarge(file, last+1, "row")
+			case err != nil:
 				err = source.TableProblem(file, err)
-			} else if err = files.CountRow(file, rows, row); err == nil {
-				v, err = tableTest(file, header, row, rows)
+			default:
+				last, _ = rows.FieldPos(len(row) - 1)
+				if err = files.CountRow(file, rows, row); err == nil {
+					v, err = read(file, header, row, rows)
+				}
 			}
-			if !yield(v, err) {
+			// Behind a quote that was not closed, the rest of the table is not what it seems.
+			if !yield(v, err) || err != nil && len(row) == 0 {
 				return
 			}
 		}
 	}
+}
+
+// boundedRows bounds the bytes of a row: a quoted cell may be as long as the file.
+type boundedRows struct {
+	from io.Reader
+	left int
+}
+
+var errLongRow = errors.New("the row is too long")
+
+func (b *boundedRows) Read(p []byte) (int, error) {
+	n, err := b.from.Read(p)
+	if b.left -= n; b.left < 0 {
+		return 0, errLongRow
+	}
+	return n, err
 }
 
 // checkHeader reports columns that look like a misspelt key, which would silently become variables.
@@ -102,14 +135,8 @@ func misspelt(name, key string) bool {
 
 func tableTest(file string, header, row []string, rows *csv.Reader) (source.Value, error) {
 	line, _ := rows.FieldPos(0)
-	for i, cell := range row {
-		if !utf8.ValidString(cell) {
-			line, column := rows.FieldPos(i)
-			return source.Value{}, source.Problems{{
-				File: file, Path: header[i], Line: line, Column: column, Message: "the cell is not UTF-8 text",
-				Hint: "save the file as UTF-8",
-			}}
-		}
+	if err := checkCells(file, header, row, rows); err != nil {
+		return source.Value{}, err
 	}
 	test := source.Value{Kind: source.Map, Line: line, Column: 1}
 	groups := map[string]*source.Value{}
@@ -143,6 +170,20 @@ func tableTest(file string, header, row []string, rows *csv.Reader) (source.Valu
 		}
 	}
 	return test, nil
+}
+
+// checkCells returns a problem at the first cell that is not UTF-8 text.
+func checkCells(file string, header, row []string, rows *csv.Reader) error {
+	for i, cell := range row {
+		if !utf8.ValidString(cell) {
+			line, column := rows.FieldPos(i)
+			return source.Problems{{
+				File: file, Path: header[i], Line: line, Column: column, Message: "the cell is not UTF-8 text",
+				Hint: "save the file as UTF-8",
+			}}
+		}
+	}
+	return nil
 }
 
 func addTo(groups map[string]*source.Value, name string, f source.Field) {

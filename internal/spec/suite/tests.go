@@ -77,9 +77,7 @@ func (l *loader) named(v source.Value) ([]*testFile, error) {
 // tests of several sources. Else it is empty: the rows of an only source are the tests of the suite, and clusters of
 // their own. Tests that authors wrote in YAML are no rows.
 func (l *loader) rowsOf(file string) string {
-	switch format(file) {
-	case ".jsonl", ".csv":
-	default:
+	if extension := format(file); l.rows == nil && extension != ".jsonl" && extension != ".csv" {
 		return ""
 	}
 	files := len(l.external)
@@ -96,10 +94,12 @@ func (l *loader) rowsOf(file string) string {
 	return filepath.ToSlash(name)
 }
 
-// testFile is a file that holds tests.
+// testFile is a file of tests, or of rows of which a map makes tests.
 type testFile struct {
 	files source.Files
 	name  string
+	// mapped makes tests of rows; nil for a file of tests.
+	mapped *rowMap
 	// list holds the tests of a YAML or JSON file that was parsed.
 	list   source.Packed
 	parsed bool
@@ -107,6 +107,9 @@ type testFile struct {
 
 // read yields the tests of the file. Errors are source.Problems; reading goes on behind a bad line.
 func (f *testFile) read() iter.Seq2[source.Value, error] {
+	if f.mapped != nil {
+		return f.mapped.tests(f)
+	}
 	switch format(f.name) {
 	case ".jsonl":
 		return readLines(f.files, f.name)
@@ -159,6 +162,14 @@ func readList(files source.Files, file string) (source.Packed, error) {
 	return list, nil
 }
 
+// tooLarge returns the problem of a line or row that is too large to be read.
+func tooLarge(file string, line int, what string) error {
+	return source.Problems{{
+		File: file, Line: line, Column: 1, Message: fmt.Sprintf("the %s is longer than %d MB", what, maxLineBytes>>20),
+		Hint: "check that the file has one test per " + what + ", or shorten it",
+	}}
+}
+
 // readLines reads JSON Lines; empty lines are skipped.
 func readLines(files source.Files, file string) iter.Seq2[source.Value, error] {
 	return func(yield func(source.Value, error) bool) {
@@ -170,19 +181,24 @@ func readLines(files source.Files, file string) iter.Seq2[source.Value, error] {
 		defer func() { _ = f.Close() }() // nothing was written
 		lines := bufio.NewScanner(f)
 		lines.Buffer(make([]byte, 0, 64<<10), maxLineBytes)
-		for number := 1; lines.Scan(); number++ {
-			if len(bytes.TrimSpace(lines.Bytes())) == 0 {
+		number := 1
+		for ; lines.Scan(); number++ {
+			line := lines.Bytes()
+			if number == 1 {
+				line = bytes.TrimPrefix(line, []byte("\ufeff"))
+			}
+			if len(bytes.TrimSpace(line)) == 0 {
 				continue
 			}
-			v, err := files.ParseJSON(file, lines.Bytes(), number)
+			v, err := files.ParseJSON(file, line, number)
 			if !yield(v, err) {
 				return
 			}
 		}
-		if err := lines.Err(); err != nil {
-			if errors.Is(err, bufio.ErrTooLong) {
-				err = fmt.Errorf("a line is longer than %d MB", maxLineBytes>>20)
-			}
+		switch err := lines.Err(); {
+		case errors.Is(err, bufio.ErrTooLong):
+			yield(source.Value{}, tooLarge(file, number, "line"))
+		case err != nil:
 			yield(source.Value{}, fileProblem(file, err))
 		}
 	}

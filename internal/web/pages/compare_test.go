@@ -16,7 +16,7 @@ import (
 // rated is a record with a verdict, a score and what it took.
 func rated(id, target string, v result.Verdict, score, latency float64) *result.Test {
 	t := test("s", id, target, "Hi", "I will help at once.")
-	t.Verdict, t.Score, t.Turns[0].LatencyMS = v, score, latency
+	t.Verdict, t.Score, t.Turns[0].LatencyMS = v, score, result.Milliseconds(latency)
 	t.Usage.InputTokens, t.Cost = 10, chat.Cost{USD: 0.01}
 	if v == result.Fail {
 		t.Failures = []result.Failure{{Code: result.AssistantContent}}

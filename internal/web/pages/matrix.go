@@ -1,6 +1,7 @@
 package pages
 
 import (
+	"math"
 	"net/http"
 	"slices"
 
@@ -138,7 +139,7 @@ func figuresOf(index *runindex.Index, target string, of result.TargetResult) []f
 		}
 	}
 	took := frame.Figure{Name: "latency_ms", Label: "Latency of a turn", Value: "unknown"}
-	if turns > 0 {
+	if turns > 0 && !math.IsNaN(latency) {
 		took.Value, took.Data = text.Milliseconds(latency/float64(turns)), frame.Plain(latency/float64(turns))
 	}
 	figures := []frame.Figure{
