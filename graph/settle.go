@@ -118,7 +118,7 @@ func (t *turn[S]) changes(u Update[S]) (json.RawMessage, error) {
 
 // conclude ends a visit that has not stopped at its limit, and begins what is ready after it.
 func (t *turn[S]) conclude(v *visit[S]) {
-	if next := t.report(v, nil, errLate); next != nil {
+	if next := t.report(v, nil, v.node.late()); next != nil {
 		t.work(next)
 	}
 }

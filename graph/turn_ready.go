@@ -110,7 +110,7 @@ func (t *turn[S]) expire() {
 				go t.conclude(v) // what the fallback writes is saved while the timer serves others
 				break
 			}
-			t.proceed(func() error { return t.finish(v, nil, errLate) })
+			t.proceed(func() error { return t.finish(v, nil, v.node.late()) })
 			continue
 		default:
 			v.late = true

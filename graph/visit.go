@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -203,7 +204,15 @@ func (v *visit[S]) attempt(t *turn[S]) (u Update[S], err error) {
 		})
 		return cmp.Or(changed, failed)
 	})
+	if !time.Now().Before(ctx.due) { // whatever it has returned
+		return nil, v.node.late()
+	}
 	return u, err
+}
+
+// late returns the failure of an attempt that has not returned within its limit.
+func (n *Node[S]) late() error {
+	return fmt.Errorf("%w of %v: %w", errLate, n.limit, context.DeadlineExceeded)
 }
 
 // replayed returns what a node has written that had settled in an earlier attempt at the turn.
