@@ -45,7 +45,7 @@ func Example_approval() {
 		return
 	}
 	fmt.Println(question.Node, "asks", string(question.Question))
-	s, err := g.Resume(ctx, "order-1", true, nil)
+	s, err := g.Resume(ctx, "order-1", graph.Answers{question.ID: true}, nil)
 	fmt.Println(s.Log, err)
 	// Output:
 	// approve asks "Order 200 chairs?"

@@ -27,7 +27,17 @@ type StepSaver interface {
 	Steps(ctx context.Context, thread string) ([]Step, error)
 	// DropSteps forgets the steps of a thread; none is no error.
 	DropSteps(ctx context.Context, thread string) error
+
+	// ClaimTurn lets nobody but the caller, whose name is unique, go on with the thread's unfinished turn until the time is
+	// over. The same caller may claim again, from then on. While somebody else has the claim, it returns the name of
+	// that one and an error that wraps ErrBusy. Atomic; the thread may be unknown.
+	ClaimTurn(ctx context.Context, thread, by string, lasts time.Duration) (other string, err error)
+	// ReleaseTurn ends a claim; one that the caller does not have is no error.
+	ReleaseTurn(ctx context.Context, thread, by string) error
 }
+
+// Answers are answers to questions, by the ID of the question. They are stored as JSON.
+type Answers map[string]any
 
 var (
 	// ErrNothingToContinue says that a thread has no unfinished turn.
@@ -36,6 +46,10 @@ var (
 	ErrWaiting = errors.New("a turn of the thread waits for an answer")
 	// ErrNotWaiting says that there is no question to answer. It is an ErrNothingToContinue.
 	ErrNotWaiting = fmt.Errorf("no question waits for an answer: %w", ErrNothingToContinue)
+	// ErrUnknownQuestion says that an answer names a question that does not wait.
+	ErrUnknownQuestion = errors.New("no such question waits for an answer")
+	// ErrBusy says that somebody else goes on with the unfinished turn of the thread just now.
+	ErrBusy = errors.New("somebody else goes on with the turn")
 	// ErrInterrupted is what Interrupt returns as long as there is no answer.
 	ErrInterrupted = errors.New("the node waits for an answer")
 	// ErrSettled is what a node gets that writes to the client or emits after its end.

@@ -14,6 +14,8 @@ import (
 // ErrHasState says that a thread has state already, which an update or a fork would replace.
 var ErrHasState = errors.New("the thread has state already")
 
+var errNoName = errors.New("the thread has no name: give it one")
+
 // Checkpoint is the state of a thread at one point. Without an ID the thread is unknown and the state empty.
 type Checkpoint[S any] struct {
 	ID, Parent string
@@ -132,7 +134,7 @@ func (g *Graph[S]) load(ctx context.Context, thread, id string) (Record, *S, err
 func (g *Graph[S]) recalled(ctx context.Context, thread, id string) (Record, recalled[S], error) {
 	var none recalled[S]
 	if thread == "" {
-		return Record{}, none, errors.New("the thread has no name: give it one")
+		return Record{}, none, errNoName
 	}
 	known := g.recall.of(thread)
 	if id == "" && known.records > 0 && g.peeker != nil {

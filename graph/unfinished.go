@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -50,7 +51,50 @@ func (g *Graph[S]) unfinished(ctx context.Context, thread string, last Record) (
 		}
 	}
 	u.open = slices.DeleteFunc(u.open, func(q *question) bool { return len(u.past[q.key]) > 0 })
+	slices.SortFunc(u.open, (*question).compare)
 	return u, nil
+}
+
+// questions returns the questions that wait for an answer, in order; none without an unfinished turn.
+func (u *unfinished) questions() []*question {
+	if u == nil || u.stale {
+		return nil
+	}
+	return u.open
+}
+
+// answered checks that answers are those to questions that wait.
+func (u *unfinished) answered(answers map[string]json.RawMessage) error {
+	if len(answers) == 0 {
+		return fmt.Errorf("there is no answer: %w", errQuestion(u.open[0]))
+	}
+	for _, id := range slices.Sorted(maps.Keys(answers)) {
+		if !slices.ContainsFunc(u.open, func(q *question) bool { return q.text.ID == id }) {
+			return fmt.Errorf("question %q: %w: %w", id, ErrUnknownQuestion, errQuestion(u.open[0]))
+		}
+	}
+	return nil
+}
+
+// compare orders questions as the writes of their nodes: by step, then by name, within subgraphs after the outer nodes,
+// then by item.
+func (q *question) compare(other *question) int {
+	return cmp.Or(comparePlaces(q.step, q.text.At, other.step, other.text.At), cmp.Compare(q.step.Item, other.step.Item))
+}
+
+// comparePlaces compares the places of two visits of which the names and the steps are known, from the outermost graph
+// inwards.
+func comparePlaces(a Step, aAt string, b Step, bAt string) int {
+	aNames, bNames := strings.Split(a.Node, "/"), strings.Split(b.Node, "/")
+	aSteps, bSteps := strings.Split(aAt, "."), strings.Split(bAt, ".")
+	for i := range min(len(aNames), len(bNames), len(aSteps), len(bSteps)) {
+		aStep, _ := strconv.Atoi(aSteps[i])
+		bStep, _ := strconv.Atoi(bSteps[i])
+		if c := cmp.Or(cmp.Compare(aStep, bStep), cmp.Compare(aNames[i], bNames[i])); c != 0 {
+			return c
+		}
+	}
+	return cmp.Compare(len(aNames), len(bNames))
 }
 
 // add sorts a step in.

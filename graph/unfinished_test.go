@@ -131,7 +131,7 @@ func TestThreadMovesOn(t *testing.T) {
 			if open, err := g.Waiting(t.Context(), "thread"); len(open) > 0 || err != nil {
 				t.Errorf("%v wait, %v", open, err)
 			}
-			if _, err := g.Resume(t.Context(), "thread", "yes", nil); !errors.Is(err, graph.ErrNotWaiting) {
+			if _, err := g.Resume(t.Context(), "thread", first(t, g, "yes"), nil); !errors.Is(err, graph.ErrNotWaiting) {
 				t.Errorf("answering: %v", err)
 			}
 			s := run(t, g, "thread", update{logged.Add("second")})
@@ -226,7 +226,7 @@ func TestResumeGivesNoText(t *testing.T) {
 	if _, err := g.Run(t.Context(), "thread", nil, sink); !errors.Is(err, graph.ErrInterrupted) {
 		t.Fatal(err)
 	}
-	if _, err := g.Resume(t.Context(), "thread", "yes", sink); err != nil || said != "hello" {
+	if _, err := g.Resume(t.Context(), "thread", first(t, g, "yes"), sink); err != nil || said != "hello" {
 		t.Errorf("the sink got %q, %v", said, err)
 	}
 }

@@ -30,3 +30,9 @@ CREATE TABLE IF NOT EXISTS checkpoint_steps (
 	writes BLOB
 );
 CREATE INDEX IF NOT EXISTS checkpoint_steps_thread ON checkpoint_steps (thread);
+-- Who goes on with the unfinished turn of a thread just now.
+CREATE TABLE IF NOT EXISTS checkpoint_claims (
+	thread TEXT PRIMARY KEY,
+	owner  TEXT NOT NULL,
+	until  INTEGER NOT NULL -- milliseconds since 1970
+);
