@@ -141,7 +141,11 @@ func (g *Graph[S]) try(ctx context.Context, thread string, a attempt[S]) (result
 	if a.input, err = g.enter(ctx, l, last, u, a.input); err != nil {
 		return result, err
 	}
-	after, writes, err := newTurn(g, l, g.schema.opened(*base), a.sink).hold(ctx, a.input)
+	t := newTurn(g, l, g.schema.opened(*base), a.sink)
+	if t.edits, err = g.editsOf(u); err != nil {
+		return result, err
+	}
+	after, writes, err := t.hold(ctx, a.input)
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), saveLimit)
 	defer cancel()
 	switch {

@@ -140,7 +140,7 @@ func (t *turn[S]) showValues() {
 	for ; t.shown < highest && t.shown+1 < lowest; t.shown++ {
 		at := t.shown + 1
 		visits := slices.DeleteFunc(t.written(nil), func(v *visit[S]) bool { return v.step > at })
-		due = append(due, happening{mode: Values, step: at, state: t.g.schema.copyOf(t.after(visits))})
+		due = append(due, happening{mode: Values, step: at, state: t.g.schema.copyOf(t.after(visits, len(t.edits)))})
 	}
 	if len(due) == 0 {
 		return

@@ -79,6 +79,7 @@ const (
 	stepNode     = "node"
 	stepItem     = "item"
 	stepQuestion = "question"
+	stepEdit     = "edit" // what UpdateState has written while the turn waited
 )
 
 // stepText is what stands in Step.Writes.
@@ -99,6 +100,8 @@ type stepText struct {
 	Question json.RawMessage   `json:"question,omitempty"`
 	IsItem   bool              `json:"is_item,omitempty"`
 	Answers  []json.RawMessage `json:"answers,omitempty"` // to the questions that the visit asked before
+
+	edits int // how many edits were saved before
 }
 
 // encodeUpdate returns an update as steps keep it.

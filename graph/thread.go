@@ -23,14 +23,52 @@ type Checkpoint[S any] struct {
 	Source     string
 	At         time.Time
 	State      S
+	// Waiting says that State includes what a turn has written so far that waits for an answer. Only State tells.
+	Waiting bool
 	// Bytes is what the state takes where it is stored, when At or State returns it: at least the bytes of its JSON,
 	// because what lists no longer have counts too.
 	Bytes int
 }
 
-// State returns the newest checkpoint of a thread.
+// State returns the newest checkpoint of a thread. While a turn waits for an answer, its state is that of the turn so
+// far.
 func (g *Graph[S]) State(ctx context.Context, thread string) (Checkpoint[S], error) {
-	return g.At(ctx, thread, "")
+	r, known, err := g.recalled(ctx, thread, "")
+	if err != nil {
+		return Checkpoint[S]{}, err
+	}
+	u, err := g.unfinished(ctx, thread, r)
+	if err != nil {
+		return Checkpoint[S]{}, fmt.Errorf("thread %q: %w", thread, err)
+	}
+	return g.soFar(ctx, thread, r, known, u)
+}
+
+// soFar returns a checkpoint with what the turn that waits has written.
+func (g *Graph[S]) soFar(ctx context.Context, thread string, r Record, known recalled[S],
+	u *unfinished) (Checkpoint[S], error) {
+	at, state := known.checkpoint(r), known.state
+	if at.Waiting = len(u.questions()) > 0; at.Waiting {
+		base, err := state, error(nil)
+		if u.text.Base != r.ID {
+			base, err = g.baseOf(ctx, thread, u.text.Base)
+		}
+		var writes Update[S]
+		if err == nil {
+			writes, err = g.pending(u)
+		}
+		if err == nil {
+			err = try(ctx, g.log, "state", thread, func() error {
+				state = g.schema.applied(g.schema.opened(*base), writes)
+				return nil
+			})
+		}
+		if err != nil {
+			return Checkpoint[S]{}, fmt.Errorf("thread %q: the turn that waits: %w", thread, err)
+		}
+	}
+	at.State = *g.schema.copyOf(state)
+	return at, nil
 }
 
 // At returns a checkpoint of a thread; id "" means the newest. The error wraps ErrNoCheckpoint when there is no such
@@ -89,8 +127,19 @@ type UpdateOptions struct {
 // UpdateState gives a thread a state without running anything: the update goes through the reducers into one
 // checkpoint, and the next turn begins at Start. For a thread that has state and no option that allows it the error
 // wraps ErrHasState.
+//
+// On a thread that waits for an answer, Merge edits the turn that waits: nodes that had settled do not run again, those
+// that run from now on read the edit, and the questions stay as they are. Everything else is an ErrWaiting there.
 func (g *Graph[S]) UpdateState(ctx context.Context, thread string, u Update[S],
 	o UpdateOptions) (Checkpoint[S], error) {
+	switch waiting, err := g.Waiting(ctx, thread); {
+	case err != nil:
+		return Checkpoint[S]{}, err
+	case len(waiting) > 0 && (o.Replace || !o.Merge):
+		return Checkpoint[S]{}, fmt.Errorf("thread %q: %w: merge the update, or abandon the turn", thread, ErrWaiting)
+	case len(waiting) > 0:
+		return g.edit(ctx, thread, u)
+	}
 	last, newest, err := g.load(ctx, thread, "")
 	if err != nil {
 		return Checkpoint[S]{}, err

@@ -54,16 +54,18 @@ func (t *turn[S]) begin(n *Node[S]) error {
 		}
 		t.streamer = v
 	}
-	if len(from) == 1 {
+	waits := !v.recall(t)
+	if len(from) == 1 && len(t.edits) == 0 {
 		v.view = t.stateAfter(from[0])
 	} else {
-		v.view = t.after(t.written(&v.past))
+		v.view = t.after(t.written(&v.past), v.edits)
 	}
 	t.visits = append(t.visits, v)
-	if !v.start(t) {
+	if waits {
 		t.park(v)
 		return nil
 	}
+	v.open(t)
 	t.begun = append(t.begun, v)
 	t.running.add(n.index)
 	t.active++

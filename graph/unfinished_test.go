@@ -87,7 +87,7 @@ func TestKeptOfAbandonedTurns(t *testing.T) {
 	}
 }
 
-// TestThreadMovesOn: a fork or an update ends the turn that waits, and its steps are never taken for those of another
+// TestThreadMovesOn: a fork ends the turn that waits, and its steps are never taken for those of another
 // turn.
 func TestThreadMovesOn(t *testing.T) {
 	for name, move := range map[string]func(g *graph.Graph[plain]) error{
@@ -96,16 +96,6 @@ func TestThreadMovesOn(t *testing.T) {
 			if err == nil {
 				_, err = g.Fork(context.Background(), "thread", at.ID, "")
 			}
-			return err
-		},
-		"update": func(g *graph.Graph[plain]) error {
-			_, err := g.UpdateState(context.Background(), "thread", update{logged.Add("update")},
-				graph.UpdateOptions{Merge: true})
-			return err
-		},
-		"replace": func(g *graph.Graph[plain]) error {
-			_, err := g.UpdateState(context.Background(), "thread", update{logged.Add("update")},
-				graph.UpdateOptions{Replace: true})
 			return err
 		},
 	} {
