@@ -34,7 +34,7 @@ func (t *turn[S]) settle(v *visit[S], u Update[S], err error) (_ Update[S], sett
 	}
 	fallback := v.node.fallback
 	if err != nil {
-		t.activeRun.forget(v.info.Node, v.ctx.at.at()) // what items and subgraphs have asked
+		t.activeRun.forget(v.info.Node, v.ctx.at.at()) // the questions of its items and subgraphs
 	}
 	t.close(v, err, err != nil && fallback != nil)
 	switch {

@@ -16,7 +16,7 @@ import (
 	"github.com/rehearse-dev/rehearse/graph/saver/sqlite"
 )
 
-// asking has nodes side by side that ask, the first by name the last to do so, and one in front of a subgraph that asks.
+// asking has nodes side by side that ask, the first by name the last to do so, and one that asks a step later.
 func asking(t *testing.T, config graph.Config) *graph.Graph[plain] {
 	b := plainGraph()
 	ask := func(name string, after time.Duration) {
@@ -88,7 +88,8 @@ func TestAnswersNameTheirQuestions(t *testing.T) {
 				t.Errorf("a second answer: %v", err)
 			}
 			s, err := g.Resume(ctx, "thread", graph.Answers{ids["aaron"]: "gold", ids["anna"]: "red"}, nil)
-			if want := []string{"anna=red", "early", "otto=blue", "aaron=gold"}; err != nil || !slices.Equal(s.Log, want) {
+			want := []string{"anna=red", "early", "otto=blue", "aaron=gold"}
+			if err != nil || !slices.Equal(s.Log, want) {
 				t.Errorf("%v, %v; want %v", s.Log, err, want)
 			}
 			if _, err := g.Resume(ctx, "thread", graph.Answers{ids["anna"]: "red"}, nil); !errors.Is(err,

@@ -11,16 +11,16 @@ import (
 )
 
 // Continue goes on with the unfinished turn of a thread, as Run does with an equal input; ErrNothingToContinue says
-// that there is none, ErrBusy that somebody else goes on with it.
+// that there is none, ErrBusy that another call continues it.
 func (g *Graph[S]) Continue(ctx context.Context, thread string, sink TokenSink) (S, error) {
 	return g.turn(ctx, thread, attempt[S]{goesOn: true, sink: sink})
 }
 
-// Resume answers one or several questions of a thread and goes on with the turn that waits for them. Nodes that had
-// settled do not run again and give the sink nothing. A question that still waits, or a further one, is a further
-// *InterruptError. ErrNotWaiting says that there is no question, ErrUnknownQuestion that an answer names none of those
-// that wait, and ErrBusy that somebody else goes on with the turn. After any other error the questions still wait,
-// unless the node that has asked had settled in a durable turn, with which Continue goes on.
+// Resume answers one or several questions of a thread and continues the turn that waits for them. Nodes that had settled
+// do not run again and give the sink nothing. A question that still waits, or a further one, is a further
+// *InterruptError. The error wraps ErrNotWaiting when no question waits, ErrUnknownQuestion when an answer names none of
+// those that wait, and ErrBusy while another call continues the turn. After any other error the questions still wait,
+// unless their nodes had settled in a durable turn, which Continue continues.
 func (g *Graph[S]) Resume(ctx context.Context, thread string, answers Answers, sink TokenSink) (S, error) {
 	a := attempt[S]{goesOn: true, answers: map[string]json.RawMessage{}, sink: sink}
 	for id, answer := range answers {
@@ -52,7 +52,7 @@ func (g *Graph[S]) Waiting(ctx context.Context, thread string) ([]InterruptError
 }
 
 // Abandon drops the unfinished turn of a thread, whether or not it waits, but for its writes to Kept fields. Without
-// one it does nothing. ErrBusy says that somebody goes on with the turn.
+// one it does nothing. The error wraps ErrBusy while another call continues the turn.
 func (g *Graph[S]) Abandon(ctx context.Context, thread string) error {
 	if g.saver == nil {
 		return nil
@@ -237,7 +237,7 @@ func (g *Graph[S]) baseOf(ctx context.Context, thread, id string) (*S, error) {
 	return state, err
 }
 
-// wait saves a turn that can go on only with answers, and returns the first of its questions.
+// wait saves a turn that needs answers to continue, and returns the first of its questions.
 func (g *Graph[S]) wait(ctx context.Context, l *activeRun, last Record, u *unfinished, a attempt[S]) error {
 	now, _, err := g.load(ctx, l.thread, "")
 	switch {
@@ -285,4 +285,47 @@ func (g *Graph[S]) keep(ctx context.Context, thread string, last Record, state *
 		_, err = g.save(ctx, thread, Record{Parent: last.ID, Turn: last.Turn, Source: SourceTurn}, state, nil)
 	}
 	return err
+}
+
+// enter returns the input with which a turn begins. A durable turn saves it first.
+func (g *Graph[S]) enter(ctx context.Context, l *activeRun, last Record, u *unfinished,
+	input Update[S]) (Update[S], error) {
+	if u != nil {
+		return g.schema.decodeUpdate(u.text.Writes)
+	}
+	if !g.durable {
+		return input, nil
+	}
+	step, text, err := g.inputStep(ctx, l, last, input)
+	if err != nil {
+		return nil, err
+	}
+	if err := l.save(ctx, step); err != nil {
+		return nil, fmt.Errorf("the input cannot be saved: %w", err)
+	}
+	return g.schema.decodeUpdate(text.Writes)
+}
+
+func (g *Graph[S]) inputStep(ctx context.Context, l *activeRun, last Record, input Update[S]) (Step, stepText, error) {
+	writes, err := g.encodeInput(ctx, l.thread, input)
+	if err != nil {
+		return Step{}, stepText{}, err
+	}
+	text := stepText{Kind: stepInput, Base: last.ID, Writes: writes}
+	step, err := l.step(Start, 0, text)
+	return step, text, err
+}
+
+func (g *Graph[S]) encodeInput(ctx context.Context, thread string, input Update[S]) (text json.RawMessage, err error) {
+	err = try(ctx, g.log, "input", thread, func() error {
+		u, err := g.schema.checked(slices.Clone(input))
+		if err == nil {
+			text, err = g.schema.encodeUpdate(u)
+		}
+		return err
+	})
+	if err != nil {
+		err = fmt.Errorf("the input: %w", err)
+	}
+	return text, err
 }

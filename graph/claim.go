@@ -13,11 +13,11 @@ import (
 	"time"
 )
 
-// claimLasts is how long a claim outlives a process that has died, where nobody can find out that it has.
+// claimLasts is how long a claim outlives a process that has died, where its death cannot be found out.
 const claimLasts = 15 * time.Second
 
-// claimed calls f while nobody else goes on with the unfinished turn of a thread. The context of f ends when the claim
-// is lost.
+// claimed calls f while no other call continues the unfinished turn of a thread. The context of f ends when the claim is
+// lost.
 func (g *Graph[S]) claimed(ctx context.Context, thread string, f func(ctx context.Context) error) error {
 	if thread == "" {
 		return errNoName
@@ -65,7 +65,7 @@ func (g *Graph[S]) claim(ctx context.Context, thread, by string) error {
 	return nil
 }
 
-// renew claims a thread again and again until its context ends; an error says that the claim is lost.
+// renew claims a thread again and again until its context ends. With an error the claim is lost.
 func (g *Graph[S]) renew(ctx context.Context, thread, by string) error {
 	ticker := time.NewTicker(claimLasts / 3)
 	defer ticker.Stop()
@@ -106,7 +106,7 @@ var machine = sync.OnceValue(func() string {
 	return strings.TrimSpace(string(boot)) + " " + numbering
 })
 
-// claimant returns a unique name, which says where its process runs.
+// claimant returns a unique name that includes its process and its machine.
 func claimant() string { return rand.Text() + " " + strconv.Itoa(os.Getpid()) + " " + machine() }
 
 // gone reports whether a claimant's process ran on this machine and has died.

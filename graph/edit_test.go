@@ -54,7 +54,8 @@ func TestEditThenApprove(t *testing.T) {
 			wantState := func(name string, log ...string) {
 				t.Helper()
 				at, err := g.State(ctx, "thread")
-				if err != nil || !at.Waiting || at.ID != "" || at.State.Name != name || !slices.Equal(at.State.Log, log) {
+				if err != nil || !at.Waiting || at.ID != "" || at.State.Name != name ||
+					!slices.Equal(at.State.Log, log) {
 					t.Errorf("%s, durable %v: %+v, %v; want %s %q", kind, durable, at, err, name, log)
 				}
 			}

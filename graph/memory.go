@@ -34,7 +34,7 @@ type memoryThread struct {
 	used    time.Time
 }
 
-// memoryClaim is that of one who goes on with a turn.
+// memoryClaim is the claim of a call on an unfinished turn.
 type memoryClaim struct {
 	by    string
 	until time.Time
@@ -55,7 +55,9 @@ func NewMemory(limits MemoryLimits) *Memory {
 	if limits.Threads <= 0 {
 		limits.Threads = 10_000
 	}
-	return &Memory{limits: limits, threads: map[string]*list.Element{}, byUse: list.New(), claims: map[string]memoryClaim{}}
+	return &Memory{
+		limits: limits, threads: map[string]*list.Element{}, byUse: list.New(), claims: map[string]memoryClaim{},
+	}
 }
 
 // Load implements Checkpointer. What it returns is shared: do not change it.

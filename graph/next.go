@@ -34,7 +34,8 @@ func (t *turn[S]) next(v *visit[S]) ([]int, error) {
 }
 
 // written returns the visits that have written something, in the order in which their writes count: by step, then by
-// name, but those from before an edit first. It looks at those whose numbers are among some, or at all when that is nil.
+// name, but those from before an edit first. It looks at those whose numbers are among some, or at all when that is
+// nil.
 func (t *turn[S]) written(among *bits) []*visit[S] {
 	visits := make([]*visit[S], 0, len(t.visits))
 	for _, v := range t.visits {
@@ -43,7 +44,8 @@ func (t *turn[S]) written(among *bits) []*visit[S] {
 		}
 	}
 	slices.SortFunc(visits, func(a, b *visit[S]) int {
-		return cmp.Or(cmp.Compare(a.edits, b.edits), cmp.Compare(a.step, b.step), cmp.Compare(a.node.index, b.node.index))
+		return cmp.Or(cmp.Compare(a.edits, b.edits), cmp.Compare(a.step, b.step),
+			cmp.Compare(a.node.index, b.node.index))
 	})
 	return visits
 }

@@ -28,11 +28,11 @@ type StepSaver interface {
 	// DropSteps forgets the steps of a thread; none is no error.
 	DropSteps(ctx context.Context, thread string) error
 
-	// ClaimTurn lets nobody but the caller, whose name is unique, go on with the thread's unfinished turn until the time is
-	// over. The same caller may claim again, from then on. While somebody else has the claim, it returns the name of
+	// ClaimTurn lets only the caller, whose name is unique, continue the thread's unfinished turn until the time is
+	// over. The same caller may claim again, from then on. While another caller has the claim, it returns the name of
 	// that one and an error that wraps ErrBusy. Atomic; the thread may be unknown.
 	ClaimTurn(ctx context.Context, thread, by string, lasts time.Duration) (other string, err error)
-	// ReleaseTurn ends a claim; one that the caller does not have is no error.
+	// ReleaseTurn ends the claim of the caller, if there is one.
 	ReleaseTurn(ctx context.Context, thread, by string) error
 }
 
@@ -46,10 +46,10 @@ var (
 	ErrWaiting = errors.New("a turn of the thread waits for an answer")
 	// ErrNotWaiting says that there is no question to answer. It is an ErrNothingToContinue.
 	ErrNotWaiting = fmt.Errorf("no question waits for an answer: %w", ErrNothingToContinue)
-	// ErrUnknownQuestion says that an answer names a question that does not wait.
+	// ErrUnknownQuestion means that an answer names a question that does not wait.
 	ErrUnknownQuestion = errors.New("no such question waits for an answer")
-	// ErrBusy says that somebody else goes on with the unfinished turn of the thread just now.
-	ErrBusy = errors.New("somebody else goes on with the turn")
+	// ErrBusy means that another call continues the unfinished turn of the thread: try again later.
+	ErrBusy = errors.New("another call continues the turn of the thread")
 	// ErrInterrupted is what Interrupt returns as long as there is no answer.
 	ErrInterrupted = errors.New("the node waits for an answer")
 	// ErrSettled is what a node gets that writes to the client or emits after its end.

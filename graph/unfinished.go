@@ -74,7 +74,7 @@ func (u *unfinished) questions() []*question {
 // answered checks that answers are those to questions that wait.
 func (u *unfinished) answered(answers map[string]json.RawMessage) error {
 	if len(answers) == 0 {
-		return fmt.Errorf("there is no answer: %w", errQuestion(u.open[0]))
+		return fmt.Errorf("the answers are empty: %w", errQuestion(u.open[0]))
 	}
 	for _, id := range slices.Sorted(maps.Keys(answers)) {
 		if !slices.ContainsFunc(u.open, func(q *question) bool { return q.text.ID == id }) {
@@ -181,8 +181,8 @@ func (g *Graph[S]) keptOf(u *unfinished) (Update[S], error) {
 	if !slices.ContainsFunc(g.schema.columns, func(c Column[S]) bool { return c.about().kept }) {
 		return nil, nil
 	}
-	kept, err := g.pending(u)
-	return slices.DeleteFunc(kept, func(w Write[S]) bool { return !w.column().about().kept }), err
+	all, err := g.pending(u)
+	return slices.DeleteFunc(all, func(w Write[S]) bool { return !w.column().about().kept }), err
 }
 
 // pending returns the writes of an unfinished turn, in the order in which they count: what was written before an edit

@@ -277,8 +277,8 @@ func checkClaims(t *testing.T, s Saver) {
 	wantChain(t, s, "thread", "", record(1))
 	wantChain(t, s, "new", "")
 	wantSteps(t, s, "new")
-	if err := s.ReleaseTurn(ctx, "nobody's", "one"); err != nil {
-		t.Errorf("releasing what nobody has claimed: %v", err)
+	if err := s.ReleaseTurn(ctx, "unclaimed", "one"); err != nil {
+		t.Errorf("releasing what was not claimed: %v", err)
 	}
 	cancelled, cancel := context.WithCancel(ctx)
 	cancel()

@@ -57,6 +57,7 @@ func queriesOn(prefix string) queries {
 				owner = CASE WHEN c.owner = $2 OR c.until <= clock_timestamp() THEN excluded.owner ELSE c.owner END
 			RETURNING owner`),
 		release: on(`DELETE FROM graph_claims WHERE thread = $1 AND owner = $2`),
-		ending:  on(`SELECT name FROM graph_threads WHERE used >= $2 AND right(encode(name, 'hex'), $3) = encode($1, 'hex') ORDER BY name`),
+		ending: on(`SELECT name FROM graph_threads
+			WHERE used >= $2 AND right(encode(name, 'hex'), $3) = encode($1, 'hex') ORDER BY name`),
 	}
 }

@@ -48,8 +48,8 @@ func (s *Saver) DropSteps(ctx context.Context, thread string) error {
 	return s.failed(ctx, fmt.Sprintf("drop the steps of session %q in", thread), err)
 }
 
-// ClaimTurn lets nobody but the caller go on with the unfinished turn of a thread for a time, by the clock of the database.
-// While somebody else has the claim it returns that one and a wrapped graph.ErrBusy.
+// ClaimTurn lets only the caller continue the unfinished turn of a thread for a time, by the clock of the database.
+// While another caller has the claim it returns its name and a wrapped graph.ErrBusy.
 func (s *Saver) ClaimTurn(ctx context.Context, thread, by string, lasts time.Duration) (other string, err error) {
 	op := fmt.Sprintf("claim session %q in", thread)
 	var owner string
@@ -60,7 +60,7 @@ func (s *Saver) ClaimTurn(ctx context.Context, thread, by string, lasts time.Dur
 	return "", s.failed(ctx, op, err)
 }
 
-// ReleaseTurn ends a claim; one that the caller does not have is no error.
+// ReleaseTurn ends the claim of the caller, if there is one.
 func (s *Saver) ReleaseTurn(ctx context.Context, thread, by string) error {
 	_, err := s.database.Pool.Exec(ctx, s.queries.release, []byte(thread), by)
 	return s.failed(ctx, fmt.Sprintf("release session %q in", thread), err)

@@ -15,7 +15,7 @@ import (
 	"github.com/rehearse-dev/rehearse/graph"
 )
 
-// A session is one key, so that it has one time to live and nothing of it can be left behind; who goes on with its
+// A session is one key, so that it has one time to live and nothing of it can be left behind; the claim on its
 // unfinished turn is a second one for seconds. The key is a hash:
 //
 //	newest      the id of the newest record

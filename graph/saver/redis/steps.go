@@ -118,8 +118,8 @@ func (s *Saver) Compact(ctx context.Context, thread string, r graph.Record) erro
 	return s.saved(ctx, op, s.run(ctx, compactRecords, thread, r.ID, meta, []byte(r.Values), []byte(r.Appended)))
 }
 
-// ClaimTurn lets nobody but the caller go on with the unfinished turn of a thread for a time, by the clock of the server.
-// While somebody else has the claim it returns that one and a wrapped graph.ErrBusy.
+// ClaimTurn lets only the caller continue the unfinished turn of a thread for a time, by the clock of the server.
+// While another caller has the claim it returns its name and a wrapped graph.ErrBusy.
 func (s *Saver) ClaimTurn(ctx context.Context, thread, by string, lasts time.Duration) (other string, err error) {
 	op := fmt.Sprintf("claim session %q in", thread)
 	owner, err := claimThread.Run(ctx, s.client, []string{s.claimKey(thread)}, by, max(lasts.Milliseconds(), 1)).Text()
@@ -129,7 +129,7 @@ func (s *Saver) ClaimTurn(ctx context.Context, thread, by string, lasts time.Dur
 	return "", s.options.Explain(ctx, op, err)
 }
 
-// ReleaseTurn ends a claim; one that the caller does not have is no error.
+// ReleaseTurn ends the claim of the caller, if there is one.
 func (s *Saver) ReleaseTurn(ctx context.Context, thread, by string) error {
 	return s.options.Explain(ctx, fmt.Sprintf("release session %q in", thread),
 		releaseThread.Run(ctx, s.client, []string{s.claimKey(thread)}, by).Err())

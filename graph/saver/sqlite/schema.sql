@@ -30,7 +30,7 @@ CREATE TABLE IF NOT EXISTS checkpoint_steps (
 	writes BLOB
 );
 CREATE INDEX IF NOT EXISTS checkpoint_steps_thread ON checkpoint_steps (thread);
--- Who goes on with the unfinished turn of a thread just now.
+-- The calls that continue the unfinished turns of threads.
 CREATE TABLE IF NOT EXISTS checkpoint_claims (
 	thread TEXT PRIMARY KEY,
 	owner  TEXT NOT NULL,

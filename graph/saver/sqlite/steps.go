@@ -116,8 +116,8 @@ func (c *Saver) Compact(ctx context.Context, thread string, r graph.Record) erro
 	return c.file.Explain(fmt.Sprintf("compact session %q in", thread), err)
 }
 
-// ClaimTurn lets nobody but the caller go on with the unfinished turn of a thread for a time, by the clock of this machine.
-// While somebody else has the claim it returns that one and a wrapped graph.ErrBusy.
+// ClaimTurn lets only the caller continue the unfinished turn of a thread for a time, by the clock of this machine.
+// While another caller has the claim it returns its name and a wrapped graph.ErrBusy.
 func (c *Saver) ClaimTurn(ctx context.Context, thread, by string, lasts time.Duration) (other string, err error) {
 	if err := ctx.Err(); err != nil {
 		return "", err
@@ -133,7 +133,7 @@ func (c *Saver) ClaimTurn(ctx context.Context, thread, by string, lasts time.Dur
 	return "", c.file.Explain(fmt.Sprintf("claim session %q in", thread), err)
 }
 
-// ReleaseTurn ends a claim; one that the caller does not have is no error.
+// ReleaseTurn ends the claim of the caller, if there is one.
 func (c *Saver) ReleaseTurn(ctx context.Context, thread, by string) error {
 	if err := ctx.Err(); err != nil {
 		return err

@@ -1,6 +1,6 @@
 -- +goose Up
 -- Every statement may run twice: two processes can meet on a new file.
--- Who goes on with the unfinished turn of a thread just now.
+-- The calls that continue the unfinished turns of threads.
 CREATE TABLE IF NOT EXISTS checkpoint_claims (
 	thread TEXT PRIMARY KEY,
 	owner  TEXT NOT NULL,
