@@ -16,11 +16,11 @@ func (g *Graph[S]) Continue(ctx context.Context, thread string, sink TokenSink) 
 	return g.turn(ctx, thread, attempt[S]{goesOn: true, sink: sink})
 }
 
-// Resume answers one or several questions of a thread and continues the turn that waits for them. Nodes that had settled
-// do not run again and give the sink nothing. A question that still waits, or a further one, is a further
-// *InterruptError. The error wraps ErrNotWaiting when no question waits, ErrUnknownQuestion when an answer names none of
-// those that wait, and ErrBusy while another call continues the turn. After any other error the questions still wait,
-// unless their nodes had settled in a durable turn, which Continue continues.
+// Resume answers one or several questions of a thread and continues the turn that waits for them. Nodes that had
+// settled do not run again and give the sink nothing. A question that still waits, or a further one, is a further
+// *InterruptError. The error wraps ErrNotWaiting when no question waits, ErrUnknownQuestion when an answer names none
+// of those that wait, and ErrBusy while another call continues the turn. After any other error the questions still
+// wait, unless their nodes had settled in a durable turn, which Continue continues.
 func (g *Graph[S]) Resume(ctx context.Context, thread string, answers Answers, sink TokenSink) (S, error) {
 	a := attempt[S]{goesOn: true, answers: map[string]json.RawMessage{}, sink: sink}
 	for id, answer := range answers {

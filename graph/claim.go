@@ -16,8 +16,8 @@ import (
 // claimLasts is how long a claim outlives a process that has died, where its death cannot be found out.
 const claimLasts = 15 * time.Second
 
-// claimed calls f while no other call continues the unfinished turn of a thread. The context of f ends when the claim is
-// lost.
+// claimed calls f while no other call continues the unfinished turn of a thread. The context of f ends when the claim
+// is lost.
 func (g *Graph[S]) claimed(ctx context.Context, thread string, f func(ctx context.Context) error) error {
 	if thread == "" {
 		return errNoName

@@ -87,7 +87,8 @@ func (u *unfinished) answered(answers map[string]json.RawMessage) error {
 // compare orders questions as the writes of their nodes: by step, then by name, within subgraphs after the outer nodes,
 // then by item.
 func (q *question) compare(other *question) int {
-	return cmp.Or(comparePlaces(q.step, q.text.At, other.step, other.text.At), cmp.Compare(q.step.Item, other.step.Item))
+	return cmp.Or(comparePlaces(q.step, q.text.At, other.step, other.text.At),
+		cmp.Compare(q.step.Item, other.step.Item))
 }
 
 // comparePlaces compares the places of two visits of which the names and the steps are known, from the outermost graph

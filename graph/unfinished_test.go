@@ -121,7 +121,8 @@ func TestThreadMovesOn(t *testing.T) {
 			if open, err := g.Waiting(t.Context(), "thread"); len(open) > 0 || err != nil {
 				t.Errorf("%v wait, %v", open, err)
 			}
-			if _, err := g.Resume(t.Context(), "thread", first(t, g, "yes"), nil); !errors.Is(err, graph.ErrNotWaiting) {
+			if _, err := g.Resume(t.Context(), "thread", first(t, g, "yes"), nil); !errors.Is(err,
+				graph.ErrNotWaiting) {
 				t.Errorf("answering: %v", err)
 			}
 			s := run(t, g, "thread", update{logged.Add("second")})

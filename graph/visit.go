@@ -107,8 +107,8 @@ func stepAfter[S any](from []*visit[S]) int {
 	return step
 }
 
-// recall finds out what is known of the visit from an earlier attempt at the turn. It returns false when the visit still
-// waits for an answer and is not run.
+// recall finds out what is known of the visit from an earlier attempt at the turn. It returns false when the visit
+// still waits for an answer and is not run.
 func (v *visit[S]) recall(t *turn[S]) bool {
 	v.info = Visit{
 		Graph: t.activeRun.graph, Thread: t.activeRun.thread, Turn: t.activeRun.turn, Node: t.path + v.node.name,
