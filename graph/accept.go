@@ -33,7 +33,9 @@ func (t *turn[S]) settle(v *visit[S], u Update[S], err error) (_ Update[S], sett
 		return nil, false, nil
 	}
 	fallback := v.node.fallback
-	err = v.lateness(err)
+	if err != nil {
+		t.activeRun.forget(v.info.Node, v.ctx.at.at()) // the questions of its items and subgraphs
+	}
 	t.close(v, err, err != nil && fallback != nil)
 	switch {
 	case err != nil && fallback == nil:

@@ -6,7 +6,9 @@ import (
 	"encoding/json"
 	"errors"
 	"log/slog"
+	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -104,6 +106,16 @@ func (l *activeRun) ask(q *question) {
 		}
 	}
 	l.asked = append(l.asked, q)
+}
+
+// forget drops the questions of a visit that has failed.
+func (l *activeRun) forget(node, at string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.asked = slices.DeleteFunc(l.asked, func(q *question) bool {
+		return q.step.Node == node && q.text.At == at ||
+			strings.HasPrefix(q.step.Node, node+"/") && strings.HasPrefix(q.text.At, at+".")
+	})
 }
 
 // keep notes a step for the case that the turn has to wait.

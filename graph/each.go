@@ -203,6 +203,7 @@ func (v *visit[S]) recallItems(t *turn[S], ctx *nodeContext) error {
 		return nil
 	}
 	visit := ctx.at.key()
+	edits, all := 0, true
 	for i := range v.work.items {
 		key := itemKey(visit, i)
 		if known := t.activeRun.take(key); known != nil {
@@ -211,9 +212,14 @@ func (v *visit[S]) recallItems(t *turn[S], ctx *nodeContext) error {
 				return err
 			}
 			v.work.items[i] = itemResult[S]{settled: true, update: u}
+			edits = max(edits, known.edits)
 			continue
 		}
+		all = false
 		v.work.items[i].waits = t.activeRun.open[key]
+	}
+	if all && len(t.edits) > 0 { // it had settled as a whole
+		v.edits = min(edits, v.edits)
 	}
 	return nil
 }

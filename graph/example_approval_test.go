@@ -26,7 +26,7 @@ func Example_approval() {
 		if err != nil {
 			return nil, err
 		}
-		return graph.Update[order]{log.Add(fmt.Sprintf("approved: %v", ok))}, nil
+		return graph.Update[order]{log.Add(fmt.Sprintf("%s: %v", s.Draft, ok))}, nil
 	})
 	b.Edge(graph.Start, "write")
 	b.Edge("write", "approve")
@@ -45,9 +45,13 @@ func Example_approval() {
 		return
 	}
 	fmt.Println(question.Node, "asks", string(question.Question))
-	s, err := g.Resume(ctx, "order-1", true, nil)
+	if _, err := g.UpdateState(ctx, "order-1", graph.Update[order]{draft.Set("20 chairs")},
+		graph.UpdateOptions{Merge: true}); err != nil {
+		fmt.Println(err)
+	}
+	s, err := g.Resume(ctx, "order-1", graph.Answers{question.ID: true}, nil)
 	fmt.Println(s.Log, err)
 	// Output:
 	// approve asks "Order 200 chairs?"
-	// [written approved: true] <nil>
+	// [written 20 chairs: true] <nil>
 }

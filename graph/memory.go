@@ -22,6 +22,7 @@ type Memory struct {
 	mu      sync.Mutex
 	threads map[string]*list.Element // of *memoryThread
 	byUse   *list.List               // the most recently used first
+	claims  map[string]memoryClaim   // by thread
 }
 
 type memoryThread struct {
@@ -31,6 +32,12 @@ type memoryThread struct {
 	forked  bool           // a record does not go on from the one before it
 	steps   []Step
 	used    time.Time
+}
+
+// memoryClaim is the claim of a call on an unfinished turn.
+type memoryClaim struct {
+	by    string
+	until time.Time
 }
 
 var (
@@ -48,7 +55,9 @@ func NewMemory(limits MemoryLimits) *Memory {
 	if limits.Threads <= 0 {
 		limits.Threads = 10_000
 	}
-	return &Memory{limits: limits, threads: map[string]*list.Element{}, byUse: list.New()}
+	return &Memory{
+		limits: limits, threads: map[string]*list.Element{}, byUse: list.New(), claims: map[string]memoryClaim{},
+	}
 }
 
 // Load implements Checkpointer. What it returns is shared: do not change it.
@@ -167,6 +176,34 @@ func (m *Memory) DropSteps(ctx context.Context, thread string) error {
 	defer m.mu.Unlock()
 	if t := m.use(thread); t != nil {
 		t.steps = nil
+	}
+	return nil
+}
+
+// ClaimTurn implements StepSaver.
+func (m *Memory) ClaimTurn(ctx context.Context, thread, by string, lasts time.Duration) (string, error) {
+	if err := ctx.Err(); err != nil {
+		return "", err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	now := time.Now()
+	if other, claimed := m.claims[thread]; claimed && other.by != by && now.Before(other.until) {
+		return other.by, ErrBusy
+	}
+	m.claims[thread] = memoryClaim{by, now.Add(lasts)}
+	return "", nil
+}
+
+// ReleaseTurn implements StepSaver.
+func (m *Memory) ReleaseTurn(ctx context.Context, thread, by string) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.claims[thread].by == by {
+		delete(m.claims, thread)
 	}
 	return nil
 }

@@ -34,7 +34,8 @@ func (t *turn[S]) next(v *visit[S]) ([]int, error) {
 }
 
 // written returns the visits that have written something, in the order in which their writes count: by step, then by
-// name. It looks at those whose numbers are among some, or at all when that is nil.
+// name, but those from before an edit first. It looks at those whose numbers are among some, or at all when that is
+// nil.
 func (t *turn[S]) written(among *bits) []*visit[S] {
 	visits := make([]*visit[S], 0, len(t.visits))
 	for _, v := range t.visits {
@@ -43,26 +44,42 @@ func (t *turn[S]) written(among *bits) []*visit[S] {
 		}
 	}
 	slices.SortFunc(visits, func(a, b *visit[S]) int {
-		return cmp.Or(cmp.Compare(a.step, b.step), cmp.Compare(a.node.index, b.node.index))
+		return cmp.Or(cmp.Compare(a.edits, b.edits), cmp.Compare(a.step, b.step),
+			cmp.Compare(a.node.index, b.node.index))
 	})
 	return visits
 }
 
-// after returns the state after visits in the order of written. It starts from the last visit that all others come
-// before or after, because the state of that one has all writes up to it.
-func (t *turn[S]) after(visits []*visit[S]) *S {
+// merged returns the writes of visits in the order of written, with the first edits of the turn between them.
+func (t *turn[S]) merged(visits []*visit[S], edits int) Update[S] {
+	var u Update[S]
+	edited := 0
+	for _, v := range visits {
+		for ; edited < v.edits; edited++ {
+			u = append(u, t.edits[edited]...)
+		}
+		u = append(u, v.writes...)
+	}
+	for ; edited < edits; edited++ {
+		u = append(u, t.edits[edited]...)
+	}
+	return u
+}
+
+// after returns the state after visits in the order of written and the first edits of the turn. It starts from the last
+// visit that all others come before or after, because the state of that one has all writes up to it.
+func (t *turn[S]) after(visits []*visit[S], edits int) *S {
 	state, first := t.base, 0
+	if len(t.edits) > 0 {
+		return t.g.schema.applied(state, t.merged(visits, edits))
+	}
 	for i, v := range slices.Backward(visits) {
 		if divides(visits, i) {
 			state, first = t.stateAfter(v), i+1
 			break
 		}
 	}
-	var u Update[S]
-	for _, v := range visits[first:] {
-		u = append(u, v.writes...)
-	}
-	return t.g.schema.applied(state, u)
+	return t.g.schema.applied(state, t.merged(visits[first:], 0))
 }
 
 // stateAfter returns the state after a visit whose writes count. It is made when it is first needed: where nodes that

@@ -253,7 +253,7 @@ func TestEachGoesOn(t *testing.T) {
 		var s plain
 		answered := 0
 		for question := (*graph.InterruptError)(nil); errors.As(err, &question); answered++ {
-			s, err = g.Resume(t.Context(), "thread", "to "+string(question.Question), nil)
+			s, err = g.Resume(t.Context(), "thread", first(t, g, "to "+string(question.Question)), nil)
 		}
 		if want := []string{"0", "1to 1", "2", "3to 3"}; err != nil || !slices.Equal(s.Log, want) || answered != 2 {
 			t.Errorf("durable %v: %v, %v after %d answers", durable, s.Log, err, answered)
@@ -329,7 +329,7 @@ func TestSub(t *testing.T) {
 		}
 		g := nested(t, config, &ran)
 		var text strings.Builder
-		s, err := g.Resume(t.Context(), "thread", "well", func(_ context.Context, piece string) error {
+		s, err := g.Resume(t.Context(), "thread", first(t, g, "well"), func(_ context.Context, piece string) error {
 			text.WriteString(piece)
 			return nil
 		})

@@ -96,13 +96,13 @@ func (v *visit[S]) worth(t *turn[S], err error) bool {
 	if t.ctx.Err() != nil || errors.Is(err, ErrInterrupted) || v.out != nil && v.out.wrote() {
 		return false
 	}
-	late := errors.Is(context.Cause(v.ctx), errLate)
+	late := errors.Is(err, errLate)
 	if v.node.retry.If == nil {
 		return late || !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded)
 	}
 	worth := false
 	if failed := try(v.ctx, t.activeRun.log, "retry", v.node.name, func() error {
-		worth = v.node.retry.If(v.lateness(err))
+		worth = v.node.retry.If(err)
 		return nil
 	}); failed != nil {
 		return false
@@ -117,7 +117,6 @@ func (v *visit[S]) rest(t *turn[S], err error, pause time.Duration) bool {
 	if v.finished || t.err != nil {
 		return false
 	}
-	err = v.lateness(err)
 	v.ctx.at.settled.Store(true)
 	v.cancel(nil)
 	if v.out != nil {
@@ -127,13 +126,4 @@ func (v *visit[S]) rest(t *turn[S], err error, pause time.Duration) bool {
 	v.late = false
 	v.due = time.Now().Add(pause + v.node.limit) // the timer has nothing to do before the next attempt
 	return true
-}
-
-// lateness returns the failure of a visit, which is that of its limit when it was late.
-func (v *visit[S]) lateness(err error) error {
-	if err != nil && errors.Is(context.Cause(v.ctx), errLate) && !errors.Is(err, ErrInterrupted) &&
-		!(errors.Is(err, errLate) && errors.Is(err, context.DeadlineExceeded)) {
-		return fmt.Errorf("%w of %v: %w", errLate, v.node.limit, context.DeadlineExceeded)
-	}
-	return err
 }

@@ -118,7 +118,7 @@ func (t *turn[S]) changes(u Update[S]) (json.RawMessage, error) {
 
 // conclude ends a visit that has not stopped at its limit, and begins what is ready after it.
 func (t *turn[S]) conclude(v *visit[S]) {
-	if next := t.report(v, nil, errLate); next != nil {
+	if next := t.report(v, nil, v.node.late()); next != nil {
 		t.work(next)
 	}
 }
@@ -140,7 +140,7 @@ func (t *turn[S]) showValues() {
 	for ; t.shown < highest && t.shown+1 < lowest; t.shown++ {
 		at := t.shown + 1
 		visits := slices.DeleteFunc(t.written(nil), func(v *visit[S]) bool { return v.step > at })
-		due = append(due, happening{mode: Values, step: at, state: t.g.schema.copyOf(t.after(visits))})
+		due = append(due, happening{mode: Values, step: at, state: t.g.schema.copyOf(t.after(visits, len(t.edits)))})
 	}
 	if len(due) == 0 {
 		return

@@ -27,7 +27,17 @@ type StepSaver interface {
 	Steps(ctx context.Context, thread string) ([]Step, error)
 	// DropSteps forgets the steps of a thread; none is no error.
 	DropSteps(ctx context.Context, thread string) error
+
+	// ClaimTurn lets only the caller, whose name is unique, continue the thread's unfinished turn until the time is
+	// over. The same caller may claim again, from then on. While another caller has the claim, it returns the name of
+	// that one and an error that wraps ErrBusy. Atomic; the thread may be unknown.
+	ClaimTurn(ctx context.Context, thread, by string, lasts time.Duration) (other string, err error)
+	// ReleaseTurn ends the claim of the caller, if there is one.
+	ReleaseTurn(ctx context.Context, thread, by string) error
 }
+
+// Answers are answers to questions, by the ID of the question. They are stored as JSON.
+type Answers map[string]any
 
 var (
 	// ErrNothingToContinue says that a thread has no unfinished turn.
@@ -36,6 +46,10 @@ var (
 	ErrWaiting = errors.New("a turn of the thread waits for an answer")
 	// ErrNotWaiting says that there is no question to answer. It is an ErrNothingToContinue.
 	ErrNotWaiting = fmt.Errorf("no question waits for an answer: %w", ErrNothingToContinue)
+	// ErrUnknownQuestion means that an answer names a question that does not wait.
+	ErrUnknownQuestion = errors.New("no such question waits for an answer")
+	// ErrBusy means that another call continues the unfinished turn of the thread: try again later.
+	ErrBusy = errors.New("another call continues the turn of the thread")
 	// ErrInterrupted is what Interrupt returns as long as there is no answer.
 	ErrInterrupted = errors.New("the node waits for an answer")
 	// ErrSettled is what a node gets that writes to the client or emits after its end.
@@ -65,6 +79,7 @@ const (
 	stepNode     = "node"
 	stepItem     = "item"
 	stepQuestion = "question"
+	stepEdit     = "edit" // what UpdateState has written while the turn waited
 )
 
 // stepText is what stands in Step.Writes.
@@ -85,6 +100,8 @@ type stepText struct {
 	Question json.RawMessage   `json:"question,omitempty"`
 	IsItem   bool              `json:"is_item,omitempty"`
 	Answers  []json.RawMessage `json:"answers,omitempty"` // to the questions that the visit asked before
+
+	edits int // how many edits were saved before
 }
 
 // encodeUpdate returns an update as steps keep it.

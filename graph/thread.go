@@ -2,6 +2,7 @@ package graph
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -14,6 +15,8 @@ import (
 // ErrHasState says that a thread has state already, which an update or a fork would replace.
 var ErrHasState = errors.New("the thread has state already")
 
+var errNoName = errors.New("the thread has no name: give it one")
+
 // Checkpoint is the state of a thread at one point. Without an ID the thread is unknown and the state empty.
 type Checkpoint[S any] struct {
 	ID, Parent string
@@ -21,14 +24,52 @@ type Checkpoint[S any] struct {
 	Source     string
 	At         time.Time
 	State      S
+	// Waiting is whether State includes what a turn has written so far that waits for an answer. Only State sets it.
+	Waiting bool
 	// Bytes is what the state takes where it is stored, when At or State returns it: at least the bytes of its JSON,
 	// because what lists no longer have counts too.
 	Bytes int
 }
 
-// State returns the newest checkpoint of a thread.
+// State returns the newest checkpoint of a thread. While a turn waits for an answer, its state is that of the turn so
+// far.
 func (g *Graph[S]) State(ctx context.Context, thread string) (Checkpoint[S], error) {
-	return g.At(ctx, thread, "")
+	r, known, err := g.recalled(ctx, thread, "")
+	if err != nil {
+		return Checkpoint[S]{}, err
+	}
+	u, err := g.unfinished(ctx, thread, r)
+	if err != nil {
+		return Checkpoint[S]{}, fmt.Errorf("thread %q: %w", thread, err)
+	}
+	return g.soFar(ctx, thread, r, known, u)
+}
+
+// soFar returns a checkpoint with what the turn that waits has written.
+func (g *Graph[S]) soFar(ctx context.Context, thread string, r Record, known recalled[S],
+	u *unfinished) (Checkpoint[S], error) {
+	at, state := known.checkpoint(r), known.state
+	if at.Waiting = len(u.questions()) > 0; at.Waiting {
+		base, err := state, error(nil)
+		if u.text.Base != r.ID {
+			base, err = g.baseOf(ctx, thread, u.text.Base)
+		}
+		var writes Update[S]
+		if err == nil {
+			writes, err = g.pending(u)
+		}
+		if err == nil {
+			err = try(ctx, g.log, "state", thread, func() error {
+				state = g.schema.applied(g.schema.opened(*base), writes)
+				return nil
+			})
+		}
+		if err != nil {
+			return Checkpoint[S]{}, fmt.Errorf("thread %q: the turn that waits: %w", thread, err)
+		}
+	}
+	at.State = *g.schema.copyOf(state)
+	return at, nil
 }
 
 // At returns a checkpoint of a thread; id "" means the newest. The error wraps ErrNoCheckpoint when there is no such
@@ -87,8 +128,19 @@ type UpdateOptions struct {
 // UpdateState gives a thread a state without running anything: the update goes through the reducers into one
 // checkpoint, and the next turn begins at Start. For a thread that has state and no option that allows it the error
 // wraps ErrHasState.
+//
+// On a thread that waits for an answer, Merge edits the turn that waits: nodes that had settled do not run again, those
+// that run from now on read the edit, and the questions stay as they are. Everything else is an ErrWaiting there.
 func (g *Graph[S]) UpdateState(ctx context.Context, thread string, u Update[S],
 	o UpdateOptions) (Checkpoint[S], error) {
+	switch waiting, err := g.Waiting(ctx, thread); {
+	case err != nil:
+		return Checkpoint[S]{}, err
+	case len(waiting) > 0 && (o.Replace || !o.Merge):
+		return Checkpoint[S]{}, fmt.Errorf("thread %q: %w: merge the update, or abandon the turn", thread, ErrWaiting)
+	case len(waiting) > 0:
+		return g.edit(ctx, thread, u)
+	}
 	last, newest, err := g.load(ctx, thread, "")
 	if err != nil {
 		return Checkpoint[S]{}, err
@@ -132,7 +184,7 @@ func (g *Graph[S]) load(ctx context.Context, thread, id string) (Record, *S, err
 func (g *Graph[S]) recalled(ctx context.Context, thread, id string) (Record, recalled[S], error) {
 	var none recalled[S]
 	if thread == "" {
-		return Record{}, none, errors.New("the thread has no name: give it one")
+		return Record{}, none, errNoName
 	}
 	known := g.recall.of(thread)
 	if id == "" && known.records > 0 && g.peeker != nil {
@@ -216,4 +268,62 @@ func newID(parent string, at time.Time) string {
 		}
 	}
 	return fmt.Sprintf("%016x-%08x", now, rand.Uint32())
+}
+
+// edit adds an update to the turn that waits, after all that its nodes have written so far.
+func (g *Graph[S]) edit(ctx context.Context, thread string, update Update[S]) (at Checkpoint[S], err error) {
+	update, err = g.schema.checked(slices.Clone(update))
+	if err != nil {
+		return at, err
+	}
+	var writes json.RawMessage
+	if err := try(ctx, g.log, "update", thread, func() (err error) {
+		writes, err = g.schema.encodeUpdate(update)
+		return err
+	}); err != nil {
+		return at, err
+	}
+	err = g.claimed(ctx, thread, func(ctx context.Context) error {
+		last, known, err := g.recalled(ctx, thread, "")
+		if err != nil {
+			return err
+		}
+		u, err := g.unfinished(ctx, thread, last)
+		if err != nil {
+			return err
+		}
+		if len(u.questions()) == 0 {
+			return fmt.Errorf("thread %q: %w", thread, ErrConflict)
+		}
+		u.edits = append(u.edits, writes)
+		if at, err = g.soFar(ctx, thread, last, known, u); err != nil {
+			return err
+		}
+		text, err := json.Marshal(stepText{Kind: stepEdit, Run: u.text.Run, Writes: writes})
+		if err != nil {
+			return err
+		}
+		step := Step{Turn: last.Turn + 1, Node: Start, At: time.Now(), Writes: text}
+		return g.saver.SaveStep(ctx, thread, step)
+	})
+	if err != nil {
+		return Checkpoint[S]{}, err
+	}
+	return at, nil
+}
+
+// editsOf returns the edits of an unfinished turn.
+func (g *Graph[S]) editsOf(u *unfinished) ([]Update[S], error) {
+	if u == nil {
+		return nil, nil
+	}
+	var edits []Update[S]
+	for _, text := range u.edits {
+		edit, err := g.schema.decodeUpdate(text)
+		if err != nil {
+			return nil, err
+		}
+		edits = append(edits, edit)
+	}
+	return edits, nil
 }

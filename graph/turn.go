@@ -21,9 +21,10 @@ var ErrSteps = errors.New("the turn takes too many steps")
 type turn[S any] struct {
 	g         *Graph[S]
 	activeRun *activeRun
-	path      string // before the names of its nodes: those of the nodes whose subgraph this is, each with a slash
-	at        string // before the steps of its visits: those of the outer visits, each with a dot
-	base      *S     // the state before the input
+	path      string      // before the names of its nodes: those of the nodes whose subgraph this is, each with a slash
+	at        string      // before the steps of its visits: those of the outer visits, each with a dot
+	base      *S          // the state before the input
+	edits     []Update[S] // what UpdateState has written while the turn waited, in order
 	sink      TokenSink
 	ctx       context.Context
 	tasks     *tasks
@@ -77,12 +78,10 @@ func (t *turn[S]) hold(ctx context.Context, input Update[S]) (state *S, writes U
 	}
 	t.tasks.stop()
 	written := t.written(nil)
-	for _, v := range written {
-		writes = append(writes, v.writes...)
-	}
+	writes = t.merged(written, len(t.edits))
 	if err == nil {
 		err = try(t.ctx, t.activeRun.log, "graph", t.activeRun.graph, func() error {
-			state = t.after(written)
+			state = t.after(written, len(t.edits))
 			return nil
 		})
 	}

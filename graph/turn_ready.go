@@ -54,16 +54,18 @@ func (t *turn[S]) begin(n *Node[S]) error {
 		}
 		t.streamer = v
 	}
-	if len(from) == 1 {
+	waits := !v.recall(t)
+	if len(from) == 1 && len(t.edits) == 0 {
 		v.view = t.stateAfter(from[0])
 	} else {
-		v.view = t.after(t.written(&v.past))
+		v.view = t.after(t.written(&v.past), v.edits)
 	}
 	t.visits = append(t.visits, v)
-	if !v.start(t) {
+	if waits {
 		t.park(v)
 		return nil
 	}
+	v.open(t)
 	t.begun = append(t.begun, v)
 	t.running.add(n.index)
 	t.active++
@@ -110,7 +112,7 @@ func (t *turn[S]) expire() {
 				go t.conclude(v) // what the fallback writes is saved while the timer serves others
 				break
 			}
-			t.proceed(func() error { return t.finish(v, nil, errLate) })
+			t.proceed(func() error { return t.finish(v, nil, v.node.late()) })
 			continue
 		default:
 			v.late = true

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -17,7 +18,15 @@ type unfinished struct {
 	past  map[string][]*stepText // the steps of nodes and items, by visit
 	open  []*question            // those without an answer, in order
 
-	settled []Step // of past
+	edits   []json.RawMessage // what UpdateState has written, in order
+	settled []settledStep     // of past
+}
+
+// settledStep is the step of a node or an item.
+type settledStep struct {
+	step  Step
+	text  *stepText
+	visit string // of the node
 }
 
 // unfinished returns the unfinished turn of a thread whose newest record is known, nil when there is none.
@@ -50,19 +59,67 @@ func (g *Graph[S]) unfinished(ctx context.Context, thread string, last Record) (
 		}
 	}
 	u.open = slices.DeleteFunc(u.open, func(q *question) bool { return len(u.past[q.key]) > 0 })
+	slices.SortFunc(u.open, (*question).compare)
 	return u, nil
+}
+
+// questions returns the questions that wait for an answer, in order; none without an unfinished turn.
+func (u *unfinished) questions() []*question {
+	if u == nil || u.stale {
+		return nil
+	}
+	return u.open
+}
+
+// answered checks that answers are those to questions that wait.
+func (u *unfinished) answered(answers map[string]json.RawMessage) error {
+	if len(answers) == 0 {
+		return fmt.Errorf("the answers are empty: %w", errQuestion(u.open[0]))
+	}
+	for _, id := range slices.Sorted(maps.Keys(answers)) {
+		if !slices.ContainsFunc(u.open, func(q *question) bool { return q.text.ID == id }) {
+			return fmt.Errorf("question %q: %w: %w", id, ErrUnknownQuestion, errQuestion(u.open[0]))
+		}
+	}
+	return nil
+}
+
+// compare orders questions as the writes of their nodes: by step, then by name, within subgraphs after the outer nodes,
+// then by item.
+func (q *question) compare(other *question) int {
+	return cmp.Or(comparePlaces(q.step, q.text.At, other.step, other.text.At),
+		cmp.Compare(q.step.Item, other.step.Item))
+}
+
+// comparePlaces compares the places of two visits of which the names and the steps are known, from the outermost graph
+// inwards.
+func comparePlaces(a Step, aAt string, b Step, bAt string) int {
+	aNames, bNames := strings.Split(a.Node, "/"), strings.Split(b.Node, "/")
+	aSteps, bSteps := strings.Split(aAt, "."), strings.Split(bAt, ".")
+	for i := range min(len(aNames), len(bNames), len(aSteps), len(bSteps)) {
+		aStep, _ := strconv.Atoi(aSteps[i])
+		bStep, _ := strconv.Atoi(bSteps[i])
+		if c := cmp.Or(cmp.Compare(aStep, bStep), cmp.Compare(aNames[i], bNames[i])); c != 0 {
+			return c
+		}
+	}
+	return cmp.Compare(len(aNames), len(bNames))
 }
 
 // add sorts a step in.
 func (u *unfinished) add(s Step, text *stepText) {
 	key := visitKey(s.Node, text.At)
+	visit := key
+	text.edits = len(u.edits)
 	switch text.Kind {
+	case stepEdit:
+		u.edits = append(u.edits, text.Writes)
 	case stepItem:
 		key = itemKey(key, s.Item)
 		fallthrough
 	case stepNode:
 		u.past[key] = append(u.past[key], text)
-		u.settled = append(u.settled, s)
+		u.settled = append(u.settled, settledStep{s, text, visit})
 	case stepQuestion:
 		if text.IsItem {
 			key = itemKey(key, s.Item)
@@ -125,37 +182,36 @@ func (g *Graph[S]) keptOf(u *unfinished) (Update[S], error) {
 	if !slices.ContainsFunc(g.schema.columns, func(c Column[S]) bool { return c.about().kept }) {
 		return nil, nil
 	}
-	type part struct {
-		step Step
-		at   int
-		kept Update[S]
+	all, err := g.pending(u)
+	return slices.DeleteFunc(all, func(w Write[S]) bool { return !w.column().about().kept }), err
+}
+
+// pending returns the writes of an unfinished turn, in the order in which they count: what was written before an edit
+// comes before it.
+func (g *Graph[S]) pending(u *unfinished) (Update[S], error) {
+	settled := slices.DeleteFunc(slices.Clone(u.settled), func(s settledStep) bool {
+		return strings.Contains(s.step.Node, "/") || // of a subgraph, whose state is not that of the thread
+			slices.ContainsFunc(u.open, func(q *question) bool { return strings.HasPrefix(q.key, s.visit+"\x00") })
+	})
+	slices.SortStableFunc(settled, func(a, b settledStep) int {
+		return cmp.Or(cmp.Compare(a.text.edits, b.text.edits), comparePlaces(a.step, a.text.At, b.step, b.text.At),
+			cmp.Compare(a.step.Item, b.step.Item))
+	})
+	parts := []json.RawMessage{u.text.Writes}
+	edited := 0
+	for _, s := range settled {
+		parts = append(parts, u.edits[edited:s.text.edits]...)
+		edited = s.text.edits
+		parts = append(parts, s.text.Writes)
 	}
-	var parts []part
-	for _, s := range u.settled {
-		var text stepText
-		if err := json.Unmarshal(s.Writes, &text); err != nil {
-			return nil, err
-		}
-		at, err := strconv.Atoi(text.At)
-		if err != nil || strings.Contains(s.Node, "/") { // of a subgraph, whose state is not that of the thread
-			continue
-		}
-		kept, err := g.schema.decodeUpdate(text.Writes)
+	parts = append(parts, u.edits[edited:]...)
+	var all Update[S]
+	for _, part := range parts {
+		writes, err := g.schema.decodeUpdate(part)
 		if err != nil {
 			return nil, err
 		}
-		kept = slices.DeleteFunc(kept, func(w Write[S]) bool { return !w.column().about().kept })
-		parts = append(parts, part{s, at, kept})
+		all = append(all, writes...)
 	}
-	slices.SortStableFunc(parts, func(a, b part) int {
-		return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.step.Node, b.step.Node),
-			cmp.Compare(a.step.Item, b.step.Item))
-	})
-	kept := Update[S]{}
-	for _, p := range parts {
-		kept = append(kept, p.kept...)
-	}
-	input, err := g.schema.decodeUpdate(u.text.Writes)
-	input = slices.DeleteFunc(input, func(w Write[S]) bool { return !w.column().about().kept })
-	return append(input, kept...), err
+	return all, nil
 }

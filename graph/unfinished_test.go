@@ -87,7 +87,7 @@ func TestKeptOfAbandonedTurns(t *testing.T) {
 	}
 }
 
-// TestThreadMovesOn: a fork or an update ends the turn that waits, and its steps are never taken for those of another
+// TestThreadMovesOn: a fork ends the turn that waits, and its steps are never taken for those of another
 // turn.
 func TestThreadMovesOn(t *testing.T) {
 	for name, move := range map[string]func(g *graph.Graph[plain]) error{
@@ -96,16 +96,6 @@ func TestThreadMovesOn(t *testing.T) {
 			if err == nil {
 				_, err = g.Fork(context.Background(), "thread", at.ID, "")
 			}
-			return err
-		},
-		"update": func(g *graph.Graph[plain]) error {
-			_, err := g.UpdateState(context.Background(), "thread", update{logged.Add("update")},
-				graph.UpdateOptions{Merge: true})
-			return err
-		},
-		"replace": func(g *graph.Graph[plain]) error {
-			_, err := g.UpdateState(context.Background(), "thread", update{logged.Add("update")},
-				graph.UpdateOptions{Replace: true})
 			return err
 		},
 	} {
@@ -131,7 +121,8 @@ func TestThreadMovesOn(t *testing.T) {
 			if open, err := g.Waiting(t.Context(), "thread"); len(open) > 0 || err != nil {
 				t.Errorf("%v wait, %v", open, err)
 			}
-			if _, err := g.Resume(t.Context(), "thread", "yes", nil); !errors.Is(err, graph.ErrNotWaiting) {
+			if _, err := g.Resume(t.Context(), "thread", first(t, g, "yes"), nil); !errors.Is(err,
+				graph.ErrNotWaiting) {
 				t.Errorf("answering: %v", err)
 			}
 			s := run(t, g, "thread", update{logged.Add("second")})
@@ -226,7 +217,7 @@ func TestResumeGivesNoText(t *testing.T) {
 	if _, err := g.Run(t.Context(), "thread", nil, sink); !errors.Is(err, graph.ErrInterrupted) {
 		t.Fatal(err)
 	}
-	if _, err := g.Resume(t.Context(), "thread", "yes", sink); err != nil || said != "hello" {
+	if _, err := g.Resume(t.Context(), "thread", first(t, g, "yes"), sink); err != nil || said != "hello" {
 		t.Errorf("the sink got %q, %v", said, err)
 	}
 }

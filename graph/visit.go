@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -29,6 +30,7 @@ type visit[S any] struct {
 	step   int  // one more than the latest step that led here
 	past   bits // the numbers of the visits that led here, directly or not
 	view   *S   // the state after them; states never change once they are made
+	edits  int  // how many edits of a turn that waited come before it
 	writes Update[S]
 	after  *S // view with writes, once somebody has asked for it; see stateAfter
 
@@ -105,21 +107,24 @@ func stepAfter[S any](from []*visit[S]) int {
 	return step
 }
 
-// start prepares the visit: it finds out what is known of it from an earlier attempt at the turn, and opens it. False
-// says that the visit still waits for an answer and is not run.
-func (v *visit[S]) start(t *turn[S]) bool {
+// recall finds out what is known of the visit from an earlier attempt at the turn. It returns false when the visit
+// still waits for an answer and is not run.
+func (v *visit[S]) recall(t *turn[S]) bool {
 	v.info = Visit{
 		Graph: t.activeRun.graph, Thread: t.activeRun.thread, Turn: t.activeRun.turn, Node: t.path + v.node.name,
 		Step: v.step, Attempt: 1,
 	}
+	v.edits = len(t.edits)
 	if t.activeRun.recalls() {
 		key := visitKey(v.info.Node, t.at+strconv.Itoa(v.step))
 		if v.replay = t.activeRun.take(key); v.replay == nil && t.activeRun.open[key] {
 			v.finished = true
 			return false
 		}
+		if v.replay != nil {
+			v.edits = min(v.replay.edits, v.edits) // a subgraph has none
+		}
 	}
-	v.open(t)
 	return true
 }
 
@@ -203,7 +208,15 @@ func (v *visit[S]) attempt(t *turn[S]) (u Update[S], err error) {
 		})
 		return cmp.Or(changed, failed)
 	})
+	if !time.Now().Before(ctx.due) { // whatever it has returned
+		return nil, v.node.late()
+	}
 	return u, err
+}
+
+// late returns the failure of an attempt that has not returned within its limit.
+func (n *Node[S]) late() error {
+	return fmt.Errorf("%w of %v: %w", errLate, n.limit, context.DeadlineExceeded)
 }
 
 // replayed returns what a node has written that had settled in an earlier attempt at the turn.

@@ -1,6 +1,7 @@
 package graphtest
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -107,7 +108,13 @@ func (l *life) do(d deed) string {
 	case "continue":
 		s, err = g.Continue(ctx, thread, nil)
 	case "answer":
-		s, err = g.Resume(ctx, thread, d.Text, nil)
+		answers := graph.Answers{}
+		waiting, failed := g.Waiting(ctx, thread)
+		for _, q := range waiting[:min(len(waiting), 1)] {
+			answers[q.ID] = d.Text
+		}
+		s, err = g.Resume(ctx, thread, answers, nil)
+		err = cmp.Or(failed, err)
 	case "abandon":
 		err = g.Abandon(ctx, thread)
 	case "fork":

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -31,6 +32,9 @@ func RunStepSaver(t *testing.T, open func(t *testing.T) Saver) {
 		"steps are bytes":        checkStepBytes,
 		"steps at once":          checkStepsAtOnce,
 		"steps, cancelled":       checkStepsCancelled,
+		"claims":                 checkClaims,
+		"claims at once":         checkClaimsAtOnce,
+		"claims run out":         checkClaimsRunOut,
 	} {
 		t.Run(name, func(t *testing.T) { check(t, open(t)) })
 	}
@@ -245,5 +249,102 @@ func wantSteps(t *testing.T, c graph.StepSaver, thread string, want ...graph.Ste
 			t.Errorf("step %d of %q is %d %q %d %v %.100s\nwant %d %q %d %v %.100s",
 				i, thread, g.Turn, g.Node, g.Item, g.At, g.Writes, w.Turn, w.Node, w.Item, w.At, w.Writes)
 		}
+	}
+}
+
+// checkClaims lets one claimant in at a time, the same as often as it likes, and each thread has a claim of its own.
+func checkClaims(t *testing.T, s Saver) {
+	ctx := t.Context()
+	save(t, s, "thread", record(1))
+	for _, thread := range []string{"thread", "new", "a:b", "a\x00b", "日本語"} {
+		for range 2 {
+			wantClaim(t, s, thread, "one", "")
+		}
+		for range 2 {
+			wantClaim(t, s, thread, "two", "one")
+		}
+		if err := s.ReleaseTurn(ctx, thread, "two"); err != nil {
+			t.Errorf("releasing what another one has: %v", err)
+		}
+		wantClaim(t, s, thread, "two", "one")
+	}
+	if err := s.ReleaseTurn(ctx, "thread", "one"); err != nil {
+		t.Fatal(err)
+	}
+	wantClaim(t, s, "new", "two", "one")
+	wantClaim(t, s, "thread", "two", "")
+	wantClaim(t, s, "thread", "one", "two")
+	wantChain(t, s, "thread", "", record(1))
+	wantChain(t, s, "new", "")
+	wantSteps(t, s, "new")
+	if err := s.ReleaseTurn(ctx, "unclaimed", "one"); err != nil {
+		t.Errorf("releasing what was not claimed: %v", err)
+	}
+	cancelled, cancel := context.WithCancel(ctx)
+	cancel()
+	if _, err := s.ClaimTurn(cancelled, "late", "one", time.Minute); !errors.Is(err, context.Canceled) {
+		t.Errorf("claiming when cancelled: %v", err)
+	}
+	if err := s.ReleaseTurn(cancelled, "thread", "two"); !errors.Is(err, context.Canceled) {
+		t.Errorf("releasing when cancelled: %v", err)
+	}
+	wantClaim(t, s, "thread", "one", "two")
+}
+
+// checkClaimsAtOnce lets one of many in.
+func checkClaimsAtOnce(t *testing.T, s Saver) {
+	var all sync.WaitGroup
+	var claimed, busy atomic.Int32
+	for i := range 20 {
+		all.Go(func() {
+			switch other, err := s.ClaimTurn(t.Context(), "thread", fmt.Sprint(i), time.Minute); {
+			case err == nil:
+				claimed.Add(1)
+			case errors.Is(err, graph.ErrBusy) && other != "" && other != fmt.Sprint(i):
+				busy.Add(1)
+			default:
+				t.Errorf("claimant %d: %q has it, %v", i, other, err)
+			}
+		})
+	}
+	all.Wait()
+	if claimed.Load() != 1 || busy.Load() != 19 {
+		t.Errorf("%d have claimed the thread, %d were refused", claimed.Load(), busy.Load())
+	}
+}
+
+// checkClaimsRunOut lets another one in when the time is over, and not before the end of a time that was made longer.
+func checkClaimsRunOut(t *testing.T, s Saver) {
+	claim := func(thread, by string, lasts time.Duration) error {
+		_, err := s.ClaimTurn(t.Context(), thread, by, lasts)
+		return err
+	}
+	for _, lasts := range []time.Duration{time.Millisecond, time.Minute} {
+		if err := claim("longer", "one", lasts); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := claim("thread", "one", time.Millisecond); err != nil {
+		t.Fatal(err)
+	}
+	for end := time.Now().Add(10 * time.Second); ; {
+		err := claim("thread", "two", time.Minute)
+		if err == nil {
+			break
+		}
+		if !errors.Is(err, graph.ErrBusy) || time.Now().After(end) {
+			t.Fatalf("claiming when the time is over: %v", err)
+		}
+	}
+	wantClaim(t, s, "thread", "one", "two")
+	wantClaim(t, s, "longer", "two", "one")
+}
+
+// wantClaim claims a thread for a minute, and wants another claimant to have it; "" means that there is none.
+func wantClaim(t *testing.T, s Saver, thread, by, want string) {
+	t.Helper()
+	other, err := s.ClaimTurn(t.Context(), thread, by, time.Minute)
+	if other != want || errors.Is(err, graph.ErrBusy) != (want != "") || err != nil && want == "" {
+		t.Fatalf("%q claims %q: %q has it, %v; want %q", by, thread, other, err, want)
 	}
 }

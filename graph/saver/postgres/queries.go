@@ -8,6 +8,7 @@ type queries struct {
 	dropTurn, steps, addStep, touch, dropSteps      string
 	forgetThread, forgetRecords                     string
 	expired, oldSteps, ending                       string
+	claim, release                                  string
 }
 
 // queriesOn writes the statements on tables of a prefix. Times of use are milliseconds since 1970, by the clock of who
@@ -48,6 +49,15 @@ func queriesOn(prefix string) queries {
 		// oldSteps are those of threads that were never saved; those of others go with them.
 		oldSteps: on(`DELETE FROM graph_steps WHERE number IN (
 			SELECT number FROM (SELECT number, used FROM graph_steps ORDER BY number LIMIT 8) AS first WHERE used < $1)`),
-		ending: on(`SELECT name FROM graph_threads WHERE used >= $2 AND right(encode(name, 'hex'), $3) = encode($1, 'hex') ORDER BY name`),
+		// claim returns who has the claim on a thread then.
+		claim: on(`INSERT INTO graph_claims AS c (thread, owner, until)
+			VALUES ($1, $2, clock_timestamp() + $3 * interval '1 millisecond')
+			ON CONFLICT (thread) DO UPDATE SET
+				until = CASE WHEN c.owner = $2 OR c.until <= clock_timestamp() THEN excluded.until ELSE c.until END,
+				owner = CASE WHEN c.owner = $2 OR c.until <= clock_timestamp() THEN excluded.owner ELSE c.owner END
+			RETURNING owner`),
+		release: on(`DELETE FROM graph_claims WHERE thread = $1 AND owner = $2`),
+		ending: on(`SELECT name FROM graph_threads
+			WHERE used >= $2 AND right(encode(name, 'hex'), $3) = encode($1, 'hex') ORDER BY name`),
 	}
 }

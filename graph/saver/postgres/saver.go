@@ -103,9 +103,10 @@ func (s *Saver) Close() error {
 // create makes the tables. One that may not create them can work with those that are there.
 func (s *Saver) create(ctx context.Context) error {
 	var there bool
-	// An earlier version had the tables without these columns.
-	err := s.database.Pool.QueryRow(ctx, `SELECT count(*) = 2 FROM information_schema.columns
-		WHERE table_schema = current_schema() AND table_name IN ('graph_threads', 'graph_steps') AND column_name = 'used'`).Scan(&there)
+	// Earlier versions had the tables without these columns.
+	err := s.database.Pool.QueryRow(ctx, `SELECT count(*) = 3 FROM information_schema.columns
+		WHERE table_schema = current_schema() AND (table_name, column_name) IN
+			(('graph_threads', 'used'), ('graph_steps', 'used'), ('graph_claims', 'owner'))`).Scan(&there)
 	if err != nil || there {
 		return err
 	}

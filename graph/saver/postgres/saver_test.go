@@ -38,7 +38,8 @@ func TestSaver(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer func() { _ = conn.Close(t.Context()) }()
-		if _, err := conn.Exec(t.Context(), "TRUNCATE graph_threads, graph_records, graph_steps"); err != nil {
+		const all = "TRUNCATE graph_threads, graph_records, graph_steps, graph_claims"
+		if _, err := conn.Exec(t.Context(), all); err != nil {
 			t.Fatal(err)
 		}
 		return s

@@ -28,3 +28,8 @@ CREATE TABLE IF NOT EXISTS graph_steps (
 );
 ALTER TABLE graph_steps ADD COLUMN IF NOT EXISTS used bigint NOT NULL DEFAULT 0;
 CREATE INDEX IF NOT EXISTS graph_steps_thread ON graph_steps (thread, number);
+CREATE TABLE IF NOT EXISTS graph_claims (
+	thread bytea PRIMARY KEY,
+	owner  text NOT NULL,       -- the call that continues the unfinished turn
+	until  timestamptz NOT NULL -- by the clock of the database
+);

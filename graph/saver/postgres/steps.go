@@ -47,3 +47,21 @@ func (s *Saver) DropSteps(ctx context.Context, thread string) error {
 	_, err := s.database.Pool.Exec(ctx, s.queries.dropSteps, []byte(thread))
 	return s.failed(ctx, fmt.Sprintf("drop the steps of session %q in", thread), err)
 }
+
+// ClaimTurn lets only the caller continue the unfinished turn of a thread for a time, by the clock of the database.
+// While another caller has the claim it returns its name and a wrapped graph.ErrBusy.
+func (s *Saver) ClaimTurn(ctx context.Context, thread, by string, lasts time.Duration) (other string, err error) {
+	op := fmt.Sprintf("claim session %q in", thread)
+	var owner string
+	err = s.database.Pool.QueryRow(ctx, s.queries.claim, []byte(thread), by, lasts.Milliseconds()).Scan(&owner)
+	if err == nil && owner != by {
+		return owner, fmt.Errorf("%s %s: %w", op, s.database.Name, graph.ErrBusy)
+	}
+	return "", s.failed(ctx, op, err)
+}
+
+// ReleaseTurn ends the claim of the caller, if there is one.
+func (s *Saver) ReleaseTurn(ctx context.Context, thread, by string) error {
+	_, err := s.database.Pool.Exec(ctx, s.queries.release, []byte(thread), by)
+	return s.failed(ctx, fmt.Sprintf("release session %q in", thread), err)
+}

@@ -15,7 +15,8 @@ import (
 	"github.com/rehearse-dev/rehearse/graph"
 )
 
-// A session is one key, so that it has one time to live and nothing of it can be left behind. The key is a hash:
+// A session is one key, so that it has one time to live and nothing of it can be left behind; the claim on its
+// unfinished turn is a second one for seconds. The key is a hash:
 //
 //	newest      the id of the newest record
 //	saved       the mark of the Save that brought it

@@ -133,3 +133,6 @@ func (s *Saver) run(ctx context.Context, script *redis.Script, thread string, ar
 
 // key is the name of a thread's key. The braces keep all keys of a thread on one node of a cluster.
 func (s *Saver) key(thread string) string { return s.options.KeyPrefix + "session:{" + thread + "}" }
+
+// claimKey is the name of the key of a claim, which has a time to live of its own.
+func (s *Saver) claimKey(thread string) string { return s.options.KeyPrefix + "claim:{" + thread + "}" }

@@ -37,7 +37,7 @@ func open(t *testing.T, url string) *redis.Saver {
 func TestSaver(t *testing.T) {
 	t.Run("miniredis", func(t *testing.T) {
 		graphtest.RunCheckpointer(t, func(t *testing.T) graph.Checkpointer {
-			return open(t, "redis://"+miniredis.RunT(t).Addr())
+			return open(t, "redis://"+servertest.Miniredis(t).Addr())
 		})
 	})
 	t.Run("redis-server", func(t *testing.T) {
@@ -48,7 +48,7 @@ func TestSaver(t *testing.T) {
 func TestLives(t *testing.T) {
 	t.Run("miniredis", func(t *testing.T) {
 		graphtest.RunLives(t, func(t *testing.T) graphtest.Saver {
-			return open(t, "redis://"+miniredis.RunT(t).Addr())
+			return open(t, "redis://"+servertest.Miniredis(t).Addr())
 		})
 	})
 	t.Run("redis-server", func(t *testing.T) {

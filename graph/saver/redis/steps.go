@@ -51,6 +51,17 @@ if ARGV[3] ~= '' then redis.call('HSET', key, id .. ':values', ARGV[3]) end
 if ARGV[4] ~= '' then redis.call('HSET', key, id .. ':appended', ARGV[4]) end
 return 'saved'`)
 
+// claimThread returns who has the claim on a thread then. A retry finds its own claim and does the same.
+var claimThread = redis.NewScript(`
+local owner = redis.call('GET', KEYS[1])
+if owner and owner ~= ARGV[1] then return owner end
+redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
+return ARGV[1]`)
+
+var releaseThread = redis.NewScript(`
+if redis.call('GET', KEYS[1]) == ARGV[1] then redis.call('DEL', KEYS[1]) end
+return 'released'`)
+
 // storedStep is a step as it is kept. The turn is first: a script looks at it.
 type storedStep struct {
 	Turn   int    `json:"turn"`
@@ -105,4 +116,21 @@ func (s *Saver) Compact(ctx context.Context, thread string, r graph.Record) erro
 		return fmt.Errorf("%s %s: %w", op, s.options.Server, err)
 	}
 	return s.saved(ctx, op, s.run(ctx, compactRecords, thread, r.ID, meta, []byte(r.Values), []byte(r.Appended)))
+}
+
+// ClaimTurn lets only the caller continue the unfinished turn of a thread for a time, by the clock of the server.
+// While another caller has the claim it returns its name and a wrapped graph.ErrBusy.
+func (s *Saver) ClaimTurn(ctx context.Context, thread, by string, lasts time.Duration) (other string, err error) {
+	op := fmt.Sprintf("claim session %q in", thread)
+	owner, err := claimThread.Run(ctx, s.client, []string{s.claimKey(thread)}, by, max(lasts.Milliseconds(), 1)).Text()
+	if err == nil && owner != by {
+		return owner, fmt.Errorf("%s %s: %w", op, s.options.Server, graph.ErrBusy)
+	}
+	return "", s.options.Explain(ctx, op, err)
+}
+
+// ReleaseTurn ends the claim of the caller, if there is one.
+func (s *Saver) ReleaseTurn(ctx context.Context, thread, by string) error {
+	return s.options.Explain(ctx, fmt.Sprintf("release session %q in", thread),
+		releaseThread.Run(ctx, s.client, []string{s.claimKey(thread)}, by).Err())
 }

@@ -30,3 +30,9 @@ CREATE TABLE IF NOT EXISTS checkpoint_steps (
 	writes BLOB
 );
 CREATE INDEX IF NOT EXISTS checkpoint_steps_thread ON checkpoint_steps (thread);
+-- The calls that continue the unfinished turns of threads.
+CREATE TABLE IF NOT EXISTS checkpoint_claims (
+	thread TEXT PRIMARY KEY,
+	owner  TEXT NOT NULL,
+	until  INTEGER NOT NULL -- milliseconds since 1970
+);

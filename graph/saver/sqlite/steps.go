@@ -20,6 +20,13 @@ const (
 	// oldStepsQuery deletes some of the steps of threads that were never saved and have expired.
 	oldStepsQuery = `
 		DELETE FROM checkpoint_steps WHERE id IN (SELECT id FROM (SELECT id, used FROM checkpoint_steps ORDER BY id LIMIT 8) WHERE used < ?)`
+	// claimQuery returns who has the claim on a thread then.
+	claimQuery = `
+		INSERT INTO checkpoint_claims (thread, owner, until) VALUES (?1, ?2, ?4)
+		ON CONFLICT (thread) DO UPDATE SET
+			until = CASE WHEN owner = ?2 OR until <= ?3 THEN excluded.until ELSE until END,
+			owner = CASE WHEN owner = ?2 OR until <= ?3 THEN excluded.owner ELSE owner END
+		RETURNING owner`
 )
 
 // SaveStep adds a step of the unfinished turn, and lets the time to live of the thread begin anew.
@@ -107,4 +114,33 @@ func (c *Saver) Compact(ctx context.Context, thread string, r graph.Record) erro
 		return fmt.Errorf("compact session %q in %s: %w", thread, c.file.Path, err)
 	}
 	return c.file.Explain(fmt.Sprintf("compact session %q in", thread), err)
+}
+
+// ClaimTurn lets only the caller continue the unfinished turn of a thread for a time, by the clock of this machine.
+// While another caller has the claim it returns its name and a wrapped graph.ErrBusy.
+func (c *Saver) ClaimTurn(ctx context.Context, thread, by string, lasts time.Duration) (other string, err error) {
+	if err := ctx.Err(); err != nil {
+		return "", err
+	}
+	var owner string
+	err = c.file.Write(ctx, func(tx *sql.Tx) error {
+		now := c.now()
+		return tx.QueryRowContext(ctx, claimQuery, thread, by, now.UnixMilli(), now.Add(lasts).UnixMilli()).Scan(&owner)
+	})
+	if err == nil && owner != by {
+		return owner, fmt.Errorf("claim session %q in %s: %w", thread, c.file.Path, graph.ErrBusy)
+	}
+	return "", c.file.Explain(fmt.Sprintf("claim session %q in", thread), err)
+}
+
+// ReleaseTurn ends the claim of the caller, if there is one.
+func (c *Saver) ReleaseTurn(ctx context.Context, thread, by string) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	err := c.file.Write(ctx, func(tx *sql.Tx) error {
+		_, err := tx.ExecContext(ctx, `DELETE FROM checkpoint_claims WHERE thread = ? AND owner = ?`, thread, by)
+		return err
+	})
+	return c.file.Explain(fmt.Sprintf("release session %q in", thread), err)
 }

@@ -27,7 +27,7 @@ func turnError(ctx context.Context, err error) error {
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()
-	case errors.Is(err, graph.ErrConflict):
+	case errors.Is(err, graph.ErrConflict), errors.Is(err, graph.ErrBusy):
 		return &Error{
 			Fault: Busy, Message: "the session has moved on meanwhile", Hint: "send the message again", Err: err,
 		}

@@ -50,7 +50,7 @@ func TestRedisCheckpoints(t *testing.T) {
 	t.Parallel()
 	t.Run("miniredis", func(t *testing.T) {
 		graphtest.RunCheckpointer(t, func(t *testing.T) graph.Checkpointer {
-			return sized(t, "redis://"+miniredis.RunT(t).Addr())
+			return sized(t, "redis://"+servertest.Miniredis(t).Addr())
 		})
 	})
 	t.Run("redis-server", func(t *testing.T) {

@@ -7,7 +7,9 @@ import (
 	"os/exec"
 	"path/filepath"
 	"testing"
+	"time"
 
+	"github.com/alicebob/miniredis/v2"
 	"github.com/redis/go-redis/v9"
 )
 
@@ -84,4 +86,24 @@ func (s *RedisServer) end() {
 		s.Kill()
 	}
 	_ = os.RemoveAll(s.dir)
+}
+
+// Miniredis returns a Redis server within the process whose time passes, so that keys expire.
+func Miniredis(t testing.TB) *miniredis.Miniredis {
+	t.Helper()
+	m := miniredis.RunT(t)
+	const step = 10 * time.Millisecond
+	ticker, ended := time.NewTicker(step), make(chan struct{})
+	t.Cleanup(func() { ticker.Stop(); close(ended) })
+	go func() {
+		for {
+			select {
+			case <-ticker.C:
+				m.FastForward(step)
+			case <-ended:
+				return
+			}
+		}
+	}()
+	return m
 }
