@@ -2,11 +2,14 @@ package sitebot
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
+
+	"github.com/rehearse-dev/rehearse/internal/base/chat"
 )
 
 func TestRebuild(t *testing.T) {
@@ -20,11 +23,11 @@ func TestRebuild(t *testing.T) {
 		},
 		{"empty", `{"query":"x","history":[]}`, `0 0 null null`},
 		{"no history", `{"query":"x"}`, `0 0 null null`},
-		{"odd rows", `{"query":"x","history":[null,{},{"role":7,"content":"a"},{"role":"system","content":"a"},{"role":"AI","content":null},{"role":"Human","content":5}]}`, `0 0 null null`},
+		{"rows without words", `{"query":"x","history":[{"role":"system","content":7},{"role":"tool"},{"role":"AI","content":null},{"role":"Human","text":" "},{"role":"ai","tool_calls":[{}]}]}`, `0 0 null null`},
 		{"cut at the last", `{"query":" yes ","history":[{"role":"user","content":"yes"},{"role":"ai","content":"a"},{"role":"user","content":"yes "},{"role":"ai","content":"b"}]}`, `2 1 null null`},
 		{"case counts", `{"query":"Yes","history":[{"role":"user","content":"yes"}]}`, `1 0 null null`},
 		{
-			"sorted", `{"query":"","history":[{"role":"ai","content":"b 💌","message_index":3},{"role":"user","content":"a","message_index":1.5},{"role":"user","content":"c","message_index":true}]}`,
+			"sorted", `{"query":"","history":[{"role":"user","content":"a","message_index":1.5},{"role":"user","content":"c","message_index":true},{"role":"ai","content":"b 💌","message_index":"1"}]}`,
 			`3 1 {"email_asked_last_turn":true,"demo_was_proposed_last_turn":false,"content_gating_ask_turn":1} null`,
 		},
 		{"repeats", `{"query":"","history":[{"role":"ai","content":"a"},{"role":"ai","content":" a "},{"role":"ai","content":"b"},{"role":"ai","content":"a"},{"role":"user","content":"u"},{"role":"ai","content":"a"}]}`, `4 3 null null`},
@@ -47,17 +50,14 @@ func TestRebuild(t *testing.T) {
 			`2 0 null null`,
 		},
 		{
-			"rows that are no objects keep their places",
-			`{"query":"","history":["hi",5,null,["a"],{"role":"user","content":"u"},{"role":"ai","content":"💌","message_index":3.5}]}`,
-			`2 1 {"email_asked_last_turn":true,"demo_was_proposed_last_turn":false,"content_gating_ask_turn":1} null`,
-		},
-		{"names are exact", `{"query":"","history":[{"Role":"user","content":"u"},{"role":"user","Content":"u"},{"role":"user","content":"u","Message_Index":-1},{"role":"ai","content":"👇","message_index":1.5}]}`, `2 1 {"email_asked_last_turn":false,"demo_was_proposed_last_turn":true,"content_gating_ask_turn":null} null`},
-		{
-			"large indexes", `{"query":"q","history":[{"role":"ai","content":"💌","message_index":1e999},{"role":"user","content":"q","message_index":9007199254740993},{"role":"user","content":"u","message_index":9007199254740992}]}`,
+			"large indexes", `{"query":"q","history":[{"role":"ai","content":"💌","message_index":"1e999"},{"role":"user","content":"q","message_index":9007199254740993},{"role":"user","content":"u","message_index":9007199254740992}]}`,
 			`1 0 null null`,
 		},
 		{"a number below zero is an index", `{"query":"","history":[{"role":"user","content":"u"},{"role":"ai","content":"💌","message_index":-1},{"role":"ai","content":"b"}]}`, `3 2 null null`},
-		{"an index below zero comes first", `{"query":"u","history":[{"role":"ai","content":"a"},{"role":"user","content":"u","message_index":-2},{"role":"ai","content":"b","message_index":-3}]}`, `1 1 null null`},
+		{"a leading row without an index stays first", `{"query":"u","history":[{"role":"ai","content":"a"},{"role":"user","content":"u","message_index":-2},{"role":"ai","content":"b","message_index":-3}]}`, `2 2 null null`},
+		{"the index of the query as text", `{"query":"yes","query_message_index":" 12","history":[{"role":"user","content":"yes","message_index":"12"},{"role":"ai","content":"a","message_index":"9"}]}`, `1 1 null null`},
+		{"a query outside of the history", `{"query":"No","query_in_history":false,"history":[{"role":"user","content":"No"},{"role":"ai","content":"👉 Why?"}]}`, `2 1 null {"collected_values":{},"last_extraction_turn":1}`},
+		{"a query inside of the history", `{"query":"No","query_in_history":true,"history":[{"role":"user","content":"No"},{"role":"ai","content":"👉 Why?"}]}`, `0 0 null null`},
 		{"the index of the query", `{"query":"yes","query_message_index":2,"history":[{"role":"user","content":"yes"},{"role":"ai","content":"a"},{"role":"user","content":"yes"}]}`, `2 1 null null`},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -82,11 +82,14 @@ func TestRebuild(t *testing.T) {
 func TestRebuildWarnings(t *testing.T) {
 	for history, want := range map[string][]string{
 		`[{"role":"user","content":"a"},{"role":"ai","content":"b"}]`: {},
-		`[{"role":"system","content":"a"},{"role":"ai","content":"b"}]`: {
-			"unknown_role: rows that are neither the user's nor the assistant's: 1",
+		`[{"role":"system","content":"a"},{"role":"ai","content":"b"},{"role":"Tool ","content":{}}]`: {
+			"role_dropped: rows of system, developer or tool messages: 2",
 		},
-		`[null,{"role":7},{"role":"ai","content":"b"}]`: {
-			"unknown_role: rows that are neither the user's nor the assistant's: 2",
+		`[{"role":"user","content":"a","message_index":"x"},{"role":"ai","content":"b","message_index":null}]`: {
+			"index_missing: rows without a numeric message_index: 1 of 2; each stays after the row before it",
+		},
+		`[{"role":"user","content":"a"},{"role":"ai","content":"b","message_index":"0"}]`: {
+			"index_missing: rows without a numeric message_index: 1 of 2; each stays after the row before it",
 		},
 		`[{"role":"user","content":" "},{"role":"ai","content":"b"}]`: {
 			"blank_dropped: rows without text: 1",
@@ -112,6 +115,77 @@ func TestRebuildWarnings(t *testing.T) {
 	}
 }
 
+// TestHistoryShapes checks that one conversation gives the same messages in the format of every program, and that no row
+// is skipped in others.
+func TestHistoryShapes(t *testing.T) {
+	const unreadable = "row 2: "
+	for history, want := range map[string]string{
+		`[{"role":"user","content":"Hi"},{"role":"assistant","content":"Yes?\nYes."}]`:                                  "",
+		`[{"role":"USER ","content":[{"type":"text","text":"Hi"}]},{"role":"AI","content":["Yes?","Yes."]}]`:            "",
+		`[{"type":"human","content":"Hi"},{"type":"ai","data":{"content":"Yes?\nYes."}}]`:                               "",
+		`[{"role":"user","parts":[{"text":"Hi"}]},{"role":"model","parts":[{"text":"Yes?"},{"text":"Yes."}]}]`:          "",
+		`[{"role":null,"type":"Human","text":"Hi"},{"role":"Assistant","content":null,"text":"Yes?\nYes."}]`:            "",
+		`[{"role":"user","content":"Hi","message_index":"10"},{"role":"ai","content":"Yes?\nYes.","message_index":11}]`: "",
+		`[{"role":"user","content":"Hi"},null]`:                                                                         unreadable + "it is not an object",
+		`[{"role":"user","content":"Hi"},"Yes?"]`:                                                                       unreadable + "it is not an object",
+		`[{"role":"user","content":"Hi"},{"content":"Yes?"}]`:                                                           unreadable + "it has no role",
+		`[{"role":"user","content":"Hi"},{"Role":"ai","content":"Yes?"}]`:                                               unreadable + "it has no role",
+		`[{"role":"user","content":"Hi"},{"role":7,"content":"Yes?"}]`:                                                  unreadable + "its role is not a text",
+		`[{"role":"user","content":"Hi"},{"role":"bot","content":"Yes?"}]`:                                              unreadable + `unknown role "bot"`,
+		`[{"role":"user","content":"Hi"},{"role":"ai","saying":"Yes?"}]`:                                                unreadable + "it has no content",
+		`[{"role":"user","content":"Hi"},{"role":"ai","Content":"Yes?"}]`:                                               unreadable + "it has no content",
+		`[{"role":"user","content":"Hi"},{"role":"ai","content":5}]`:                                                    unreadable + "its content is neither",
+		`[{"role":"user","content":"Hi"},{"role":"ai","content":{"text":"Yes?"}}]`:                                      unreadable + "its content is neither",
+		`[{"role":"user","content":"Hi"},{"role":"ai","content":[{"type":"image"}]}]`:                                   unreadable + "part 1 of its content has no text",
+		`[{"role":"user","content":"Hi"},{"role":"ai","content":["Yes?",null]}]`:                                        unreadable + "part 2 of its content has no text",
+	} {
+		var h History
+		if err := json.Unmarshal([]byte(`{"history":`+history+`}`), &h); err != nil || want != "" {
+			if err == nil || !strings.HasPrefix(err.Error(), want) || want == "" {
+				t.Errorf("%s: error %v, want %q", history, err, want)
+			}
+			continue
+		}
+		messages := []RebuiltMessage{{chat.User, "Hi"}, {chat.Assistant, "Yes?\nYes."}}
+		r := Rebuild(h)
+		if d := cmp.Diff(messages, r.Messages); d != "" || len(r.Warnings) > 0 {
+			t.Errorf("%s: warnings %v, messages (-want +got):\n%s", history, r.Warnings, d)
+		}
+	}
+}
+
+// TestHistoryOrder checks that rows are sorted by their indices and that rows without one stay after the row before.
+func TestHistoryOrder(t *testing.T) {
+	for indices, want := range map[string]string{
+		`100 101 null 103`:                  "0 1 2 3",
+		`0 0 null 2 1`:                      "0 1 2 4 3",
+		`"10" "9" " 8 " "007"`:              "3 2 1 0",
+		`null null 2 1`:                     "0 1 3 2",
+		`3 null null 1`:                     "3 0 1 2",
+		`null true "x" null`:                "0 1 2 3",
+		`-1 "-2" 1.5 "1e0"`:                 "1 0 3 2",
+		`"NaN" 2 1`:                         "0 2 1",
+		`"0x10" 2 "1_0" 1`:                  "0 3 1 2",
+		`9007199254740993 9007199254740992`: "1 0",
+	} {
+		var rows []string
+		for i, index := range strings.Split(strings.ReplaceAll(indices, `" 8 "`, `"\u00a08\t"`), " ") {
+			rows = append(rows, fmt.Sprintf(`{"role":"user","content":"%d","message_index":%s}`, i, index))
+		}
+		var h History
+		if err := json.Unmarshal([]byte(`{"history":[`+strings.Join(rows, ",")+`]}`), &h); err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, m := range Rebuild(h).Messages {
+			got = append(got, m.Content)
+		}
+		if order := strings.Join(got, " "); order != want {
+			t.Errorf("%s: order %s, want %s", indices, order, want)
+		}
+	}
+}
+
 // TestPatchIDs holds that every message has an id of its own, by its turn.
 func TestPatchIDs(t *testing.T) {
 	for roles, want := range map[string]string{
@@ -121,7 +195,7 @@ func TestPatchIDs(t *testing.T) {
 		var h History
 		for i, role := range roles {
 			h.Rows = append(h.Rows, HistoryRow{
-				Role: map[rune]any{'u': "user", 'a': "ai"}[role], Content: strings.Repeat("x", i+1),
+				Role: map[rune]chat.Role{'u': chat.User, 'a': chat.Assistant}[role], Content: strings.Repeat("x", i+1),
 			})
 		}
 		data, err := Rebuild(h).Patch()
@@ -150,7 +224,7 @@ func TestRebuildLaws(t *testing.T) {
 		h := History{Query: text.Draw(t, "query"), FieldIDs: []string{"a", "b"}}
 		for range rapid.IntRange(0, 12).Draw(t, "rows") {
 			h.Rows = append(h.Rows, HistoryRow{
-				Role:    rapid.SampledFrom([]any{"user", "assistant", "tool", nil}).Draw(t, "role"),
+				Role:    rapid.SampledFrom([]chat.Role{chat.User, chat.Assistant, chat.Tool, ""}).Draw(t, "role"),
 				Content: text.Draw(t, "content"),
 			})
 		}
@@ -164,7 +238,7 @@ func TestRebuildLaws(t *testing.T) {
 			if m.Role == "assistant" {
 				turns++
 			}
-			again.Rows = append(again.Rows, HistoryRow{Role: string(m.Role), Content: m.Content})
+			again.Rows = append(again.Rows, HistoryRow{Role: m.Role, Content: m.Content})
 		}
 		if turns != r.TurnNumber {
 			t.Fatalf("turn_number %d, %d answers", r.TurnNumber, turns)
