@@ -87,8 +87,8 @@ func (r *Rebuilt) warn(code, format string, args ...any) {
 	r.Warnings = append(r.Warnings, code+": "+fmt.Sprintf(format, args...))
 }
 
-// sorted sorts the rows by their indices (R1) and drops those of other roles than user and assistant (R0). A row without
-// an index stays after the row before it. Without any index, rows count from 0.
+// sorted sorts the rows by their indices and drops those of other roles than user and assistant. A row without an index
+// stays after the row before it. Without any index, rows count from 0.
 func sorted(recorded []HistoryRow, out *Rebuilt) []row {
 	indexed := slices.ContainsFunc(recorded, func(r HistoryRow) bool { return r.index != nil })
 	rows := make([]row, len(recorded))
