@@ -59,7 +59,7 @@ func (g *Graph[S]) soFar(ctx context.Context, thread string, r Record, known rec
 			writes, err = g.pending(u)
 		}
 		if err == nil {
-			err = try(ctx, g.log, "state", thread, func() error {
+			err = try(ctx, g.log, "thread", "state", func() error {
 				state = g.schema.applied(g.schema.opened(*base), writes)
 				return nil
 			})
@@ -277,7 +277,7 @@ func (g *Graph[S]) edit(ctx context.Context, thread string, update Update[S]) (a
 		return at, err
 	}
 	var writes json.RawMessage
-	if err := try(ctx, g.log, "update", thread, func() (err error) {
+	if err := try(ctx, g.log, "thread", "update", func() (err error) {
 		writes, err = g.schema.encodeUpdate(update)
 		return err
 	}); err != nil {

@@ -26,6 +26,9 @@ type classifyFlags struct {
 	classify.Request
 	format, log string
 	ci          string
+	// trace, agent and verbose are flags of e2e, so that one command line fits all evaluations.
+	trace, agent string
+	verbose      bool
 	// run is what can be said of any run.
 	run runFlags
 }
@@ -133,6 +136,12 @@ func (f *classifyFlags) register(flags *pflag.FlagSet) {
 	flags.Float64Var(&f.Least.Recall, "recall", config.DefaultSkillRecall,
 		"for lists of labels, such as skills: least share of the true labels that are found")
 	flags.Float64Var(&f.Least.Accuracy, "accuracy", 0, "least accuracy (default: none)")
+	flags.StringVar(&f.trace, "trace", "yes", "yes, or no for --log none")
+	flags.StringVar(&f.agent, "agentic-system", "new", "generation of the chatbot: new")
+	flags.BoolVarP(&f.verbose, "verbose", "v", false, "no effect: use --classes 0 for all classes")
+	for _, name := range []string{"trace", "agentic-system", "verbose"} {
+		flags.Lookup(name).Hidden = true
+	}
 }
 
 // unnamed says that the command line has not one name.
@@ -158,10 +167,16 @@ func (f *classifyFlags) check() error {
 		return outcome(err)
 	case !slices.Contains([]string{"text", "json", "md"}, f.format):
 		return usage("unknown format %q: use text, json or md", f.format)
+	case f.trace != "yes" && f.trace != "no":
+		return usage("unknown --trace %q: use yes or no", f.trace)
+	case f.agent != "new":
+		return usage("unknown --agentic-system %q: use new", f.agent)
 	case !slices.Contains(experiment.LogModes(), f.log):
 		return usage("unknown --log %q: use %s", f.log, alternatives(experiment.LogModes()))
 	case f.run.record != "" && f.run.replay != "":
 		return usage("--record and --replay exclude each other: record a run first, then replay it")
+	case f.trace == "no":
+		f.log = experiment.LogNone
 	}
 	return nil
 }

@@ -114,11 +114,11 @@ func (f *demoFlags) printStep(env *Env, step demo.Step, said string) error {
 		return nil
 	}
 	file := filepath.Join(wire.StateDir, "demo", step.Name+".txt")
-	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
 		return err
 	}
 	fmt.Fprintf(env.Stdout, "  … and %s in %s\n", text.Plural(rest, "more line"), filepath.ToSlash(file))
-	return os.WriteFile(file, []byte(said), 0o644)
+	return os.WriteFile(file, []byte(said), 0o600)
 }
 
 func (f *demoFlags) announce(env *Env, step demo.Step) {

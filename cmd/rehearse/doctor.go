@@ -109,7 +109,7 @@ func (d *doctor) checkConfig() *wire.Setup {
 }
 
 func (d *doctor) checkFolder() {
-	if err := os.MkdirAll(wire.StateDir, 0o755); err != nil {
+	if err := os.MkdirAll(wire.StateDir, 0o700); err != nil {
 		d.bad("results", "cannot write here: %v; use --out with a folder that you may write", err)
 		return
 	}

@@ -27,7 +27,7 @@ func newE2E(env *Env) *cobra.Command {
 Each item of DATASET is one conversation: its history is turned into the state that it would have left, the state is put into a fresh session,
 only the last query is sent, and only the answer to it is graded. DATASET is a file (.jsonl, .json, .csv, also .gz) or the name of a dataset in
 Langfuse or a store (store:NAME). An item is {"id", "input": {"query"}, "expected_output": {"response", "assertions"?}, "metadata": {"site_name", "history":
-[{"role", "content", "message_index"?}], "query_message_index"?, "state"?}}: the response says in words what a good answer is, and a judge
+[{"role", "content", "message_index"?}], "query_message_index"?, "query_in_history"?, "state"?}}: the response says in words what a good answer is, and a judge
 scores its correctness, completeness, flow and format. Assertions are those of suites, such as {"type": "state", "path", "equals"}.
 
 With --server, a server holds the run: the items are sent there with the sites and every file that these name, keys and other secrets are not. Output,

@@ -14,8 +14,12 @@ func newE2ERebuild(env *Env) *cobra.Command {
 		Long: `Turn message histories into the states that the conversations would have come to: messages, turn number, what the last answer asked for,
 and what the qualification has collected. Each line of FILE (also .gz, or of standard input) is a JSON object
 {"name", "input": {"history": [{"role", "content", "message_index"?}], "query", "field_ids"}}, or an item of a dataset, {"id", "input": {"query"},
-"metadata": {"history"}}; each line that is written has its name, its state and warnings of what the history does not tell for sure, in the same
-order. Without field_ids nothing is collected: they are the fields of a site, in their order.`,
+"metadata": {"history", "query_in_history"?}}; each line that is written has its name, its state and warnings of what the history does not tell for sure, in the same
+order. Without field_ids nothing is collected: they are the fields of a site, in their order.
+
+A history that cannot be read has an error instead of a state.
+
+Exit codes: 0 every line has a state, 2 wrong usage or a history that cannot be read.`,
 		Example: `  rehearse e2e rebuild items.jsonl
   echo '{"name":"a","input":{"history":[{"role":"user","content":"hi"}],"query":"x","field_ids":[]}}' | rehearse e2e rebuild -`,
 		Args: cobra.ExactArgs(1),

@@ -108,7 +108,7 @@ func (f *scoreFlags) score(ctx context.Context, events replay.Events, played []r
 	if f.perSession == "" {
 		return replay.ScoreAll(ctx, events, played, f.ScoreOptions)
 	}
-	out, err := os.Create(f.perSession)
+	out, err := os.OpenFile(f.perSession, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
 		return nil, usage("cannot write --per-session: %w", err)
 	}

@@ -129,7 +129,7 @@ func (f *replayFlags) showFetched(ctx context.Context, env *Env, server *client.
 	if dir == "" {
 		dir = filepath.Join(wire.StateDir, "replays", filepath.Base(filepath.Clean(report.Run.ID)))
 	}
-	if err := os.MkdirAll(dir, 0o755); err != nil {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return usage("cannot make the folder of the reports: %w", err)
 	}
 	if err := replayrun.Write(dir, report); err != nil {

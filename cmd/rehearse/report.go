@@ -102,7 +102,7 @@ func writeReports(ctx context.Context, env *Env, name string, formats []string, 
 
 // writeInto writes reports into a folder, unless a run is under way there or a file of that name is somebody else's.
 func writeInto(ctx context.Context, r *report.Report, out string, chosen report.FormatTable) (err error) {
-	if err := os.MkdirAll(out, 0o755); err != nil {
+	if err := os.MkdirAll(out, 0o700); err != nil {
 		return source.Invalid("cannot write reports: %w", err)
 	}
 	if _, err := os.Stat(filepath.Join(out, runlog.RunFile)); err == nil {

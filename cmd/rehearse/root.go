@@ -47,7 +47,7 @@ and says what passed, what failed and why.`),
 		newInit(env), newShow(env), newCompare(env), newView(env), newReport(env), newJudge(env), newMock(env),
 		newMCP(env), newModels(env), newTargets(env), newServe(env), newLeads(env), newSessions(env), newWorker(env),
 		newToken(env), newKB(env), newDoctor(env), newFlow(env), newChat(env), newE2E(env), newReplay(env),
-		newClassify(env), newDataset(env), newImport(env), newDemo(env), newVersion(env),
+		newClassify(env), newEval(env), newDataset(env), newImport(env), newDemo(env), newVersion(env),
 	)
 	addRemoved(root)
 	return root

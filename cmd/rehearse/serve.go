@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"path/filepath"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -171,6 +172,7 @@ func (f *serveFlags) serve(ctx context.Context, env *Env) error {
 	}
 	defer logged(log, served.Close)
 	f.warnOfBudgets(log, served)
+	used := f.runs.usedData()
 	var running *coordinator.Running
 	stopped, err = env.begins(ctx, func(ctx context.Context) (err error) {
 		running, err = f.runs.serve(ctx, env, log, store)
@@ -187,8 +189,13 @@ func (f *serveFlags) serve(ctx context.Context, env *Env) error {
 		return outcome(err)
 	}
 	defer unwatched()
-	tokens := access.New(access.Config{Token: token, Store: running.Store, Now: env.Now})
+	tokens := access.New(access.Config{
+		Token: token, Store: running.Store, Mark: filepath.Join(f.runs.data, "tokens-configured"), Now: env.Now,
+	})
 	guarded, err := tokens.Configured()
+	if err == nil {
+		err = warnOfLostStore(ctx, log, running.Store, tokens, used)
+	}
 	if err != nil {
 		return outcome(err)
 	}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"log/slog"
 	"net/http"
+	"os"
+	"path/filepath"
 	"sync"
 
 	"github.com/rehearse-dev/rehearse/internal/agent/flow"
@@ -12,6 +14,7 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/base/telemetry"
 	"github.com/rehearse-dev/rehearse/internal/fleet/access"
 	"github.com/rehearse-dev/rehearse/internal/fleet/coordinator"
+	"github.com/rehearse-dev/rehearse/internal/run/store"
 	"github.com/rehearse-dev/rehearse/internal/web/api"
 	"github.com/rehearse-dev/rehearse/internal/web/pages"
 	"github.com/rehearse-dev/rehearse/internal/web/pages/frame"
@@ -43,6 +46,34 @@ func (f *serveFlags) warnOfBudgets(log *slog.Logger, served *wire.Served) {
 		log.Warn("the site has no budget: everybody may use its models; add limits: {tokens_per_day: N} "+
 			"or {cost_per_day: N} to its file", "site", name)
 	}
+}
+
+// usedData returns a folder of runs or of the queue in --data that has something in it; empty without any.
+func (f *runsFlags) usedData() string {
+	for _, name := range []string{"runs", "nats"} {
+		dir := filepath.Join(f.data, name)
+		if entries, err := os.ReadDir(dir); err == nil && len(entries) > 0 {
+			return dir
+		}
+	}
+	return ""
+}
+
+// warnOfLostStore logs that the store has lost its tokens, or that it is empty although a folder of --data is in use.
+func warnOfLostStore(ctx context.Context, log *slog.Logger, runs *store.Fleet, tokens *access.Authenticator,
+	used string) error {
+	if tokens.Lost() {
+		log.Warn("the server has lost its tokens and rejects requests without one; restore the store, or create a " +
+			"token with `rehearse token add`")
+	}
+	if used == "" {
+		return nil
+	}
+	page, err := runs.Runs(ctx, store.RunFilter{}, store.PageOf{Limit: 1})
+	if err == nil && len(page.Items) == 0 {
+		log.Warn("the store has no runs, but --data was in use; check --store", "folder", used)
+	}
+	return err
 }
 
 // pages are those of `rehearse view`, over what is served.

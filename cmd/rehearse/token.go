@@ -130,7 +130,7 @@ func newTokenRemove(env *Env, f *tokenFlags) *cobra.Command {
 		Use:   "rm NAME",
 		Short: "Remove a token",
 		Long: "Remove a token. Servers refuse it within 5 seconds. With the last token gone, " +
-			"servers ask nobody for one.",
+			"a server that has known one rejects every request without a token.",
 		Example: "  rehearse token rm ci",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {

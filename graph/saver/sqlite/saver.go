@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -83,6 +84,10 @@ func Open(ctx context.Context, url string) (*Saver, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
 		return nil, fmt.Errorf("open %q: %w", url, err)
+	}
+	// Only the owner may read a new file. SQLite gives its other files the same mode, and reports what is wrong here.
+	if file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600); err == nil {
+		_ = file.Close()
 	}
 	db, err := sql.Open("sqlite", dsn(path))
 	if err != nil {

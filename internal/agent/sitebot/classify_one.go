@@ -95,7 +95,7 @@ func (c *Classifier) Classify(ctx context.Context, siteName, message string,
 func (c *Classifier) begin(t *turn, message string, history []chat.Message) (update, error) {
 	h := History{FieldIDs: t.FieldIDs()}
 	for _, m := range history {
-		h.Rows = append(h.Rows, HistoryRow{Role: string(m.Role), Content: m.Content.String()})
+		h.Rows = append(h.Rows, HistoryRow{Role: m.Role, Content: m.Content.String()})
 	}
 	patch, err := Rebuild(h).Patch()
 	if err != nil {

@@ -27,7 +27,7 @@ func TestClassifierAsksAsTheTurnDoes(t *testing.T) {
 		th := openTheater(t, shop)
 		h := sitebot.History{FieldIDs: fieldsOf(t, th)}
 		for _, m := range before {
-			h.Rows = append(h.Rows, sitebot.HistoryRow{Role: string(m.Role), Content: m.Content.Text})
+			h.Rows = append(h.Rows, sitebot.HistoryRow{Role: m.Role, Content: m.Content.Text})
 		}
 		patch, err := sitebot.Rebuild(h).Patch()
 		if err != nil {

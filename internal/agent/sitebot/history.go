@@ -3,6 +3,7 @@ package sitebot
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -10,23 +11,16 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/base/chat"
 )
 
-// HistoryRow is one row of a recorded conversation, as it was recorded: any part may be missing or of another type.
-type HistoryRow struct {
-	Role    any
-	Content any
-	// Index is what the rows are sorted by, where it is a number.
-	Index any
-}
-
-// History is a recorded conversation up to a message that is to be sent anew.
+// History is a recorded conversation up to a message that is to be sent again.
 type History struct {
-	Rows  []HistoryRow `json:"history"`
-	Query string       `json:"query"`
-	// FieldIDs are the fields of the site's qualification, in the order in which they are asked.
+	Rows  HistoryRows `json:"history"`
+	Query string      `json:"query"`
+	// FieldIDs are the fields of the site's qualification, in the order of their questions.
 	FieldIDs []string `json:"field_ids"`
-	// CutAt says at which index the query stands in the history, for queries that occur more than once; nil finds it by
-	// its text.
-	CutAt *float64 `json:"query_message_index"`
+	// CutAt is the index of the query in the history, for queries that occur more than once; nil finds it by its text.
+	CutAt *HistoryIndex `json:"query_message_index"`
+	// QueryInHistory is false for a history that ends before the query: nothing is cut. Nil means true.
+	QueryInHistory *bool `json:"query_in_history"`
 }
 
 // Rebuilt is the state that a conversation would have come to, as far as its history tells. What is nil is not to
@@ -60,7 +54,7 @@ type RebuiltProfiling struct {
 	LastExtractionTurn int               `json:"last_extraction_turn"`
 }
 
-// row is a row of a known role.
+// row is a row to sort.
 type row struct {
 	role  chat.Role // empty for rows that are dropped, which keep their place until the sort
 	text  string    // verbatim
@@ -93,42 +87,47 @@ func (r *Rebuilt) warn(code, format string, args ...any) {
 	r.Warnings = append(r.Warnings, code+": "+fmt.Sprintf(format, args...))
 }
 
-// sorted reads the rows (R0) and sorts them (R1).
+// sorted sorts the rows by their indices and drops those of other roles than user and assistant. A row without an index
+// stays after the row before it. Without any index, rows count from 0.
 func sorted(recorded []HistoryRow, out *Rebuilt) []row {
+	indexed := slices.ContainsFunc(recorded, func(r HistoryRow) bool { return r.index != nil })
 	rows := make([]row, len(recorded))
-	unknown := 0
+	key := sortKey{near: math.Inf(-1)}
+	other, missing := 0, 0
 	for i, r := range recorded {
-		text, _ := r.Content.(string)
-		rows[i] = row{roleOf(r.Role), text, strings.TrimSpace(text), sortKey{near: float64(i)}}
-		if key, ok := numericIndex(r.Index); ok {
-			rows[i].key = key
+		switch {
+		case r.index != nil:
+			key = *r.index
+		case !indexed:
+			key = sortKey{near: float64(i)}
 		}
-		if rows[i].role == "" {
-			unknown++
+		if r.index == nil && (indexed || r.invalidIndex) {
+			missing++
 		}
+		if r.Role != chat.User && r.Role != chat.Assistant {
+			r.Role = ""
+			other++
+		}
+		rows[i] = row{r.Role, r.Content, strings.TrimSpace(r.Content), key}
 	}
-	if unknown > 0 {
-		out.warn("unknown_role", "rows that are neither the user's nor the assistant's: %d", unknown)
+	if other > 0 {
+		out.warn("role_dropped", "rows of system, developer or tool messages: %d", other)
+	}
+	if missing > 0 {
+		out.warn("index_missing", "rows without a numeric message_index: %d of %d; each stays after the row before it",
+			missing, len(rows))
 	}
 	slices.SortStableFunc(rows, func(a, b row) int { return a.key.compare(b.key) })
 	return slices.DeleteFunc(rows, func(r row) bool { return r.role == "" })
 }
 
-func roleOf(role any) chat.Role {
-	name, _ := role.(string)
-	switch strings.ToLower(name) {
-	case "user", "human":
-		return chat.User
-	case "assistant", "ai":
-		return chat.Assistant
-	}
-	return ""
-}
-
 // cut drops the message that is to be sent anew and all after it (R2).
 func cut(rows []row, h History, out *Rebuilt) []row {
+	if h.QueryInHistory != nil && !*h.QueryInHistory {
+		return rows
+	}
 	if h.CutAt != nil {
-		return rows[:len(rows)-countFrom(rows, *h.CutAt)]
+		return rows[:len(rows)-countFrom(rows, float64(*h.CutAt))]
 	}
 	query := strings.TrimSpace(h.Query)
 	if query == "" {

@@ -4,43 +4,182 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
-	"math"
+	"errors"
+	"fmt"
 	"strconv"
+	"strings"
+
+	"github.com/rehearse-dev/rehearse/internal/base/chat"
 )
 
-// UnmarshalJSON reads a row by the exact names of its parts. What is no object is an empty row, which is dropped but
-// keeps its place.
-func (r *HistoryRow) UnmarshalJSON(data []byte) error {
-	*r = HistoryRow{}
-	if !bytes.HasPrefix(data, []byte("{")) {
-		return nil
-	}
-	var parts map[string]json.RawMessage // a struct would also take "Role" for "role"
-	if err := json.Unmarshal(data, &parts); err != nil {
+// HistoryRow is a message of a recorded conversation.
+type HistoryRow struct {
+	Role    chat.Role
+	Content string
+	index   *sortKey // nil without a numeric message_index
+	// invalidIndex is true for a message_index that is not a number.
+	invalidIndex bool
+}
+
+// HistoryRows are the messages of a recorded conversation in the order of their file.
+type HistoryRows []HistoryRow
+
+// UnmarshalJSON reads the messages as OpenAI, LangChain, Gemini and similar programs store them. Any row that it cannot
+// read is an error, because without that row the history would be another one.
+func (rows *HistoryRows) UnmarshalJSON(data []byte) error {
+	var all []json.RawMessage
+	if err := json.Unmarshal(data, &all); err != nil {
 		return err
 	}
-	if text, ok := textOf(parts["role"]); ok {
-		r.Role = text
-	}
-	if text, ok := textOf(parts["content"]); ok {
-		r.Content = text
-	}
-	if index := parts["message_index"]; isNumber(index) {
-		r.Index = json.Number(index)
+	*rows = make(HistoryRows, 0, len(all))
+	for i, one := range all {
+		r, err := readRow(one)
+		if err != nil {
+			return fmt.Errorf("row %d: %w", i+1, err)
+		}
+		*rows = append(*rows, r)
 	}
 	return nil
 }
 
-// textOf reads a JSON string; anything else is none.
-func textOf(data json.RawMessage) (text string, ok bool) {
-	if !bytes.HasPrefix(data, []byte(`"`)) {
-		return "", false
+func readRow(data json.RawMessage) (r HistoryRow, err error) {
+	if !bytes.HasPrefix(data, []byte("{")) {
+		return r, errors.New("it is not an object with role and content")
 	}
-	return text, json.Unmarshal(data, &text) == nil
+	var keys map[string]json.RawMessage // a struct would also accept "Role" for "role"
+	if err := json.Unmarshal(data, &keys); err != nil {
+		return r, err
+	}
+	if r.Role, err = roleOf(keys); err != nil {
+		return r, err
+	}
+	if r.Role == chat.User || r.Role == chat.Assistant { // others have any content and are dropped
+		if r.Content, err = contentOf(keys); err != nil {
+			return r, err
+		}
+	}
+	if index := keys["message_index"]; !isNull(index) {
+		key, ok := readIndex(index)
+		r.invalidIndex = !ok
+		if ok {
+			r.index = &key
+		}
+	}
+	return r, nil
 }
 
-func isNumber(data json.RawMessage) bool {
-	return len(data) > 0 && (data[0] == '-' || '0' <= data[0] && data[0] <= '9')
+// isNull reports whether a key is missing or null.
+func isNull(data json.RawMessage) bool { return len(data) == 0 || string(data) == "null" }
+
+// roleOf reads the role, or the type of a LangChain message.
+func roleOf(keys map[string]json.RawMessage) (chat.Role, error) {
+	data := keys["role"]
+	if isNull(data) {
+		data = keys["type"]
+	}
+	if isNull(data) {
+		return "", errors.New("it has no role")
+	}
+	var role string
+	if err := json.Unmarshal(data, &role); err != nil {
+		return "", errors.New("its role is not a text")
+	}
+	switch strings.ToLower(strings.TrimSpace(role)) {
+	case "user", "human":
+		return chat.User, nil
+	case "assistant", "ai", "model":
+		return chat.Assistant, nil
+	case "system", "developer":
+		return chat.System, nil
+	case "tool", "function":
+		return chat.Tool, nil
+	}
+	return "", fmt.Errorf("unknown role %.40q (use user, assistant, system or tool)", role)
+}
+
+// contentOf reads the text of a message, whichever key has it. Null is a blank text, and so is the content of a message
+// that has only tool calls.
+func contentOf(keys map[string]json.RawMessage) (string, error) {
+	var data struct {
+		Content json.RawMessage `json:"content"`
+	}
+	if inner := keys["data"]; bytes.HasPrefix(inner, []byte("{")) {
+		if err := json.Unmarshal(inner, &data); err != nil {
+			return "", err
+		}
+	}
+	blank := !isNull(keys["tool_calls"])
+	for _, content := range []json.RawMessage{keys["content"], keys["text"], keys["parts"], data.Content} {
+		if !isNull(content) {
+			return textOf(content)
+		}
+		blank = blank || content != nil
+	}
+	if !blank {
+		return "", errors.New("it has no content")
+	}
+	return "", nil
+}
+
+// textOf reads a text, or the texts of a list of content parts, one per line.
+func textOf(data json.RawMessage) (text string, err error) {
+	if json.Unmarshal(data, &text) == nil {
+		return text, nil
+	}
+	var parts []json.RawMessage
+	if err := json.Unmarshal(data, &parts); err != nil {
+		return "", errors.New("its content is neither a text nor a list of parts")
+	}
+	texts := make([]string, len(parts))
+	for i, part := range parts {
+		var one struct {
+			Type string  `json:"type"`
+			Text *string `json:"text"`
+		}
+		if json.Unmarshal(part, &texts[i]) == nil && !isNull(part) {
+			continue
+		}
+		if err := json.Unmarshal(part, &one); err != nil || one.Text == nil {
+			return "", fmt.Errorf("part %d of its content has no text", i+1)
+		}
+		texts[i] = *one.Text
+	}
+	return strings.Join(texts, "\n"), nil
+}
+
+// HistoryIndex is a message_index: a number, also as text.
+type HistoryIndex float64
+
+// UnmarshalJSON reads a number or a text of digits.
+func (i *HistoryIndex) UnmarshalJSON(data []byte) error {
+	if isNull(data) {
+		return nil
+	}
+	key, ok := readIndex(data)
+	if !ok {
+		return errors.New("query_message_index is not a number")
+	}
+	*i = HistoryIndex(key.near)
+	return nil
+}
+
+// readIndex reads a number, also as text; true and false are not numbers.
+func readIndex(data json.RawMessage) (sortKey, bool) {
+	number := string(data)
+	if bytes.HasPrefix(data, []byte(`"`)) {
+		if err := json.Unmarshal(data, &number); err != nil {
+			return sortKey{}, false
+		}
+		number = strings.TrimSpace(number)
+	}
+	if whole, err := strconv.ParseInt(number, 10, 64); err == nil {
+		return integerKey(whole), true
+	}
+	if strings.Trim(number, "0123456789+-.eE") != "" { // such as NaN, 0x10 and true
+		return sortKey{}, false
+	}
+	near, err := strconv.ParseFloat(number, 64)
+	return sortKey{near: near}, err == nil || errors.Is(err, strconv.ErrRange) // one that is too large is infinite
 }
 
 // sortKey is a number to sort by: the nearest float, and what a large whole number, such as a message's id, has beyond
@@ -52,23 +191,6 @@ type sortKey struct {
 
 func (k sortKey) compare(other sortKey) int {
 	return cmp.Or(cmp.Compare(k.near, other.near), cmp.Compare(k.beyond, other.beyond))
-}
-
-// numericIndex returns an index that is a number; true and false are none.
-func numericIndex(index any) (sortKey, bool) {
-	switch n := index.(type) {
-	case float64:
-		return sortKey{near: n}, !math.IsNaN(n)
-	case int:
-		return integerKey(int64(n)), true
-	case json.Number:
-		if whole, err := n.Int64(); err == nil {
-			return integerKey(whole), true
-		}
-		near, _ := strconv.ParseFloat(n.String(), 64) // one that is too large is infinite
-		return sortKey{near: near}, !math.IsNaN(near)
-	}
-	return sortKey{}, false
 }
 
 func integerKey(n int64) sortKey {

@@ -38,7 +38,7 @@ func Save(system string, turns []Turn, s Saving) (id string, err error) {
 	if len(turns) == 0 {
 		return "", source.Invalid("there is nothing to save: no message was answered")
 	}
-	file, mode := s.File, fs.FileMode(0o644)
+	file, mode := s.File, fs.FileMode(0o600)
 	if actual, err := filepath.EvalSymlinks(file); err == nil {
 		file = actual
 	}
@@ -46,7 +46,7 @@ func Save(system string, turns []Turn, s Saving) (id string, err error) {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		data = []byte("name: " + suiteName(file) + "\n")
-		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+		if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
 			return "", fmt.Errorf("save the conversation: %w", err)
 		}
 	case err != nil:

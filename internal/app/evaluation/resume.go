@@ -22,7 +22,7 @@ import (
 // takeFolder locks and prepares the run's folder. A resumed run keeps its ID and its start; an earlier run in the
 // folder is moved aside.
 func (e *Evaluation) takeFolder(ctx context.Context, h *Completed) (err error) {
-	if err := os.MkdirAll(h.Dir, 0o755); err != nil {
+	if err := os.MkdirAll(h.Dir, 0o700); err != nil {
 		return source.Invalid("cannot write results: %w", err)
 	}
 	if h.lock, err = runlog.AcquireLock(ctx, h.Dir); err != nil {

@@ -67,7 +67,7 @@ func (r *Run) openFolders(ctx context.Context) (f *folders, err error) {
 // open takes the folder of a variant and opens its log.
 func (f *folders) open(ctx context.Context, v *folder) (err error) {
 	r := f.run
-	if err := os.MkdirAll(v.dir, 0o755); err != nil {
+	if err := os.MkdirAll(v.dir, 0o700); err != nil {
 		return source.Invalid("cannot make the folder of the results: %w", err)
 	}
 	if v.lock, err = runlog.AcquireLock(ctx, v.dir); err != nil {

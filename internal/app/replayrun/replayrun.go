@@ -274,7 +274,7 @@ func (r *Run) claim(ctx context.Context) error {
 // Run replays the sessions and writes the reports. Results are kept in the store as they are finished. An error says
 // that there is no report and, where the run can go on, how.
 func (r *Run) Run(ctx context.Context) (_ *replay.Report, err error) {
-	if err := os.MkdirAll(r.Dir, 0o755); err != nil {
+	if err := os.MkdirAll(r.Dir, 0o700); err != nil {
 		return nil, source.Invalid("cannot make the folder of the reports: %w", err)
 	}
 	if err := r.claim(ctx); err != nil { // before the reports of another process are taken away

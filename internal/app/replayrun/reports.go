@@ -21,7 +21,7 @@ func (r *Run) evaluate(ctx context.Context) (*replay.Report, error) {
 	if !r.config.Sessions {
 		return r.evaluation.Evaluate(ctx)
 	}
-	file, err := os.Create(filepath.Join(r.Dir, sessionsFile))
+	file, err := os.OpenFile(filepath.Join(r.Dir, sessionsFile), os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
 		return nil, source.Invalid("cannot write --per_session: %w", err)
 	}

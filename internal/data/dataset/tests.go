@@ -2,7 +2,6 @@ package dataset
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -89,6 +88,7 @@ type testReader struct {
 // queryInput, expectedAnswer and itemMetadata are the parts of an item. What else metadata has is the author's own.
 type (
 	queryInput struct {
+		historyKeys
 		Query   *string `json:"query"`
 		Message *string `json:"message"`
 	}
@@ -97,9 +97,8 @@ type (
 		Assertions json.RawMessage `json:"assertions"`
 	}
 	itemMetadata struct {
+		historyKeys
 		SiteName   string                     `json:"site_name"`
-		History    json.RawMessage            `json:"history"`
-		QueryAt    *float64                   `json:"query_message_index"`
 		State      map[string]json.RawMessage `json:"state"`
 		Assertions json.RawMessage            `json:"assertions"`
 		Interest   json.RawMessage            `json:"interest_signals_state"`
@@ -145,22 +144,22 @@ func (r *testReader) test(item *Record) *Test {
 		r.report(item, "metadata.site_name", "write a site of --sites, or leave it out and say --site NAME", "%v", err)
 		return t
 	}
-	r.rebuild(item, t, &meta)
+	keys, err := in.or(meta.historyKeys)
+	if err != nil {
+		r.report(item, "metadata", "remove one of them", "%v", err)
+	}
+	r.rebuild(item, t, &meta, &keys)
 	r.grade(item, t, &meta, &expected)
 	return t
 }
 
 // rebuild turns the history into a state, which the test begins with.
-func (r *testReader) rebuild(item *Record, t *Test, meta *itemMetadata) {
-	history := sitebot.History{Query: t.Query, FieldIDs: t.Site.FieldIDs(), CutAt: meta.QueryAt}
-	if len(meta.History) > 0 {
-		var objects []*struct{} // Rebuild takes any rows, but these were written by somebody, who wants to know
-		if err := errors.Join(json.Unmarshal(meta.History, &objects),
-			json.Unmarshal(meta.History, &history.Rows)); err != nil {
-			r.report(item, "metadata.history", `write [{"role": "user", "content": "…"}, …]`,
-				"the history cannot be read: %v", jsonFault(err))
-		}
+func (r *testReader) rebuild(item *Record, t *Test, meta *itemMetadata, keys *historyKeys) {
+	history, err := keys.parse()
+	if err != nil {
+		r.report(item, "history", `write [{"role": "user", "content": "…"}, …]`, "%v", err)
 	}
+	history.Query, history.FieldIDs = t.Query, t.Site.FieldIDs()
 	const interest = "interest_signals_state"
 	if meta.Interest != nil || meta.State[interest] != nil {
 		r.report(item, "metadata", "remove it: the history shows the interest",
@@ -176,10 +175,13 @@ func (r *testReader) rebuild(item *Record, t *Test, meta *itemMetadata) {
 	t.Rebuilt = sitebot.Rebuild(history)
 	t.Test = &suite.Test{
 		ID: item.ID, At: suite.LocationOfRow(r.Origin, item.Line), Aggregation: suite.Mean,
-		Start: suite.Start{History: meta.History, CutAt: meta.QueryAt},
+		Start: suite.Start{
+			History: keys.Rows, CutAt: (*float64)(keys.CutAt),
+			Uncut: keys.QueryInHistory != nil && !*keys.QueryInHistory,
+		},
 	}
 	t.Execution.Targets = []string{TargetOf(t.Site)}
-	if len(meta.History) == 0 {
+	if len(keys.Rows) == 0 {
 		t.Start.History = json.RawMessage("[]")
 	}
 	if len(meta.State) > 0 {

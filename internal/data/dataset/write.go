@@ -59,7 +59,7 @@ func WriteWith(file string, write func(io.Writer) error) (err error) {
 	if !IsLines(file) {
 		return fmt.Errorf("%s: items are written as JSON Lines only: call it .jsonl or .jsonl.gz", file)
 	}
-	mode := fs.FileMode(0o644)
+	mode := fs.FileMode(0o600)
 	if actual, err := filepath.EvalSymlinks(file); err == nil {
 		info, err := os.Stat(actual)
 		if err != nil || !info.Mode().IsRegular() {

@@ -22,11 +22,11 @@ func rebuilt(t *suite.Test, fieldIDs []string) (*sitebot.Rebuilt, error) {
 	if t.Start.History == nil {
 		return nil, nil
 	}
-	h := sitebot.History{FieldIDs: fieldIDs, CutAt: t.Start.CutAt}
+	h := sitebot.History{FieldIDs: fieldIDs, CutAt: (*sitebot.HistoryIndex)(t.Start.CutAt)}
 	if err := json.Unmarshal(t.Start.History, &h.Rows); err != nil {
 		return nil, fmt.Errorf("the history of test %s: %w", t.ID, err)
 	}
-	if len(t.Turns) > 0 {
+	if len(t.Turns) > 0 && !t.Start.Uncut {
 		h.Query = t.Turns[0].Input.String()
 	}
 	r := sitebot.Rebuild(h)

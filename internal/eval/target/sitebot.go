@@ -91,7 +91,7 @@ func (t *Sitebot) seed(test *suite.Test) (patch map[string]json.RawMessage, said
 func recorded(input []chat.Message, fieldIDs []string) *sitebot.Rebuilt {
 	h := sitebot.History{FieldIDs: fieldIDs}
 	for _, m := range input {
-		h.Rows = append(h.Rows, sitebot.HistoryRow{Role: string(m.Role), Content: m.Content.String()})
+		h.Rows = append(h.Rows, sitebot.HistoryRow{Role: m.Role, Content: m.Content.String()})
 	}
 	r := sitebot.Rebuild(h)
 	return &r

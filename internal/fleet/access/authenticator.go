@@ -7,7 +7,11 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/rehearse-dev/rehearse/internal/run/store"
@@ -24,6 +28,9 @@ type Config struct {
 	Token string
 	// Store has the other tokens; nil without them.
 	Store Store
+	// Mark is a file that remembers that there was a token: a server that has lost its tokens rejects every request.
+	// Empty remembers nothing.
+	Mark string
 	// Now is the clock by which tokens expire; nil means time.Now.
 	Now func() time.Time
 }
@@ -45,6 +52,8 @@ const (
 type Authenticator struct {
 	Config
 	token [sha256.Size]byte
+
+	remembered atomic.Bool
 
 	mu     sync.Mutex
 	tokens map[[sha256.Size]byte]store.Token
@@ -85,13 +94,44 @@ func (a *Authenticator) Authenticate(sent string) (Grant, error) {
 	return Grant{Token: found.Name, ID: hex.EncodeToString(hash[:]), Scopes: scopes}, nil
 }
 
-// Configured reports whether there is any token, expired or not. The error is that of a store that cannot be read.
+// Configured reports whether there is any token, expired or not, or ever was one. The error is that of a store that
+// cannot be read or of a Mark that cannot be written.
 func (a *Authenticator) Configured() (bool, error) {
 	if a.Token != "" {
-		return true, nil
+		return true, a.remember()
 	}
 	tokens, err := a.look()
-	return len(tokens) > 0, err
+	switch {
+	case err != nil || len(tokens) > 0:
+		return len(tokens) > 0, err
+	}
+	return a.Lost(), nil
+}
+
+// Lost reports whether there was a token once and there is none now.
+func (a *Authenticator) Lost() bool {
+	tokens, err := a.look()
+	if a.Mark == "" || a.Token != "" || err != nil || len(tokens) > 0 {
+		return false
+	}
+	_, err = os.Stat(a.Mark)
+	return !errors.Is(err, fs.ErrNotExist)
+}
+
+// remember writes the Mark.
+func (a *Authenticator) remember() error {
+	if a.Mark == "" || a.remembered.Load() {
+		return nil
+	}
+	err := os.MkdirAll(filepath.Dir(a.Mark), 0o700)
+	if err == nil {
+		err = os.WriteFile(a.Mark, nil, 0o600)
+	}
+	if err != nil {
+		return fmt.Errorf("remember that there is a token: %w", err)
+	}
+	a.remembered.Store(true)
+	return nil
 }
 
 // Forget makes the next request look into the store: this server has changed its tokens.
@@ -115,6 +155,9 @@ func (a *Authenticator) look() (map[[sha256.Size]byte]store.Token, error) {
 		defer cancel()
 		a.tokens, a.err = a.Store.TokenHashes(within)
 		a.looked = time.Now() // its end: who waited for it does not look again
+		if a.err == nil && len(a.tokens) > 0 {
+			a.err = a.remember()
+		}
 		if a.err != nil {
 			a.tokens, a.err = nil, fmt.Errorf("look for tokens: %w", a.err)
 		}

@@ -96,7 +96,7 @@ func credible(dir, id string, run result.Run) error {
 
 // take makes the folder of the results, and locks it. What an earlier run has left there is moved aside.
 func (f *Fetching) take(ctx context.Context, dir string) (release func() error, err error) {
-	if err := os.MkdirAll(dir, 0o755); err != nil {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, source.Invalid("cannot write results: %w", err)
 	}
 	lock, err := runlog.AcquireLock(ctx, dir)

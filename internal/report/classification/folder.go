@@ -37,7 +37,7 @@ func Marks() map[string][]string {
 
 // Write writes the report in every form into a folder, each file whole or not at all, and a row for each item.
 func (r *Report) Write(dir string, set dataset.Set, predictions []label.Prediction) error {
-	if err := os.MkdirAll(dir, 0o755); err != nil {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}
 	rows := func(w io.Writer) error {

@@ -30,7 +30,7 @@ func (f Folder) Put(_ context.Context, sha256 string, data []byte) (err error) {
 	if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() && info.Size() == int64(len(data)) {
 		return nil
 	}
-	if err := os.MkdirAll(f.Dir, 0o755); err != nil {
+	if err := os.MkdirAll(f.Dir, 0o700); err != nil {
 		return fmt.Errorf("keep an artifact: %w", err)
 	}
 	file, err := os.CreateTemp(f.Dir, ".new-*")
@@ -38,9 +38,6 @@ func (f Folder) Put(_ context.Context, sha256 string, data []byte) (err error) {
 		return fmt.Errorf("keep an artifact: %w", err)
 	}
 	_, err = file.Write(data)
-	if err == nil {
-		err = file.Chmod(0o644)
-	}
 	if err == nil {
 		err = file.Sync()
 	}

@@ -65,7 +65,7 @@ func moveArtifacts(from, to string) error {
 	if err != nil {
 		return err
 	}
-	if err := os.MkdirAll(to, 0o755); err != nil {
+	if err := os.MkdirAll(to, 0o700); err != nil {
 		return err
 	}
 	for _, e := range entries {
@@ -153,12 +153,12 @@ func folderName(id string) string {
 
 // freeFolder makes a folder of that name in parent, numbered where there is one already.
 func freeFolder(parent, name string) (string, error) {
-	if err := os.MkdirAll(parent, 0o755); err != nil {
+	if err := os.MkdirAll(parent, 0o700); err != nil {
 		return "", err
 	}
 	path := filepath.Join(parent, name)
 	for n := 2; ; n++ {
-		if err := os.Mkdir(path, 0o755); !errors.Is(err, fs.ErrExist) {
+		if err := os.Mkdir(path, 0o700); !errors.Is(err, fs.ErrExist) {
 			return path, err
 		}
 		path = filepath.Join(parent, fmt.Sprintf("%s-%d", name, n))

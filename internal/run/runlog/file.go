@@ -27,7 +27,7 @@ func WriteFile(path string, write func(io.Writer) error) error {
 // replaceFile is WriteFile. With toDisk a power cut leaves the whole old file or the whole new one, too.
 func replaceFile(path string, toDisk bool, write func(io.Writer) error) (err error) {
 	temp := fmt.Sprintf("%s.%x.tmp", path, rand.Uint64())
-	file, err := os.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	file, err := os.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return err
 	}

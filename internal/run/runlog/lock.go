@@ -47,7 +47,7 @@ func AcquireLock(ctx context.Context, dir string) (*Lock, error) {
 	path := filepath.Join(dir, LockFile)
 	ctx, cancel := context.WithTimeout(ctx, lockWait)
 	defer cancel()
-	file := flock.New(path, flock.SetPermissions(0o644))
+	file := flock.New(path, flock.SetPermissions(0o600))
 	switch taken, err := file.TryLockContext(ctx, lockWait/20); {
 	case errors.Is(err, context.DeadlineExceeded):
 		run, _ := ReadRun(dir) // a run without a record has no ID
@@ -56,7 +56,7 @@ func AcquireLock(ctx context.Context, dir string) (*Lock, error) {
 		return nil, fmt.Errorf("lock %s, so that no other run writes there (choose another folder with --out): %w",
 			path, err)
 	}
-	if err := os.WriteFile(path, fmt.Appendln(nil, os.Getpid()), 0o644); err != nil {
+	if err := os.WriteFile(path, fmt.Appendln(nil, os.Getpid()), 0o600); err != nil {
 		return nil, errors.Join(fmt.Errorf("lock %s: %w", path, err), file.Close())
 	}
 	return &Lock{file}, nil

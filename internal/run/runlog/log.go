@@ -68,11 +68,11 @@ func Open(dir string) (*Log, error) { return open(dir, LogFile, TornFile) }
 func OpenRepeats(dir string) (*Log, error) { return open(dir, RepeatFile, RepeatFile+".torn") }
 
 func open(dir, name, tornName string) (*Log, error) {
-	if err := os.MkdirAll(dir, 0o755); err != nil {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("open results log: %w", err)
 	}
 	path := filepath.Join(dir, name)
-	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o644)
+	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("open results log: %w", err)
 	}

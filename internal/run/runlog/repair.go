@@ -59,7 +59,7 @@ func lastLineEnd(r io.ReaderAt, size int64) (int64, error) {
 
 // moveAside appends the tail and a line break to the file, and only returns once it is on disk.
 func moveAside(tail *io.SectionReader, path string) (err error) {
-	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o644)
+	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
 	if err != nil {
 		return err
 	}

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -23,6 +24,10 @@ const (
 
 // connect opens the file at path, or makes it.
 func connect(path string) (*sql.DB, error) {
+	// Only the owner may read a new file. SQLite gives its other files the same mode, and reports what is wrong here.
+	if file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600); err == nil {
+		_ = file.Close()
+	}
 	// As a URI, so that a path may have "?" and "%"; EscapedPath keeps the slashes.
 	uri := "file:" + (&url.URL{Path: filepath.ToSlash(path)}).EscapedPath()
 	connector, err := newConnector(uri + "?" + url.Values{

@@ -121,6 +121,8 @@ type Start struct {
 	// CutAt is the message_index of the first turn in the History; nil finds the turn by its text, which must then
 	// stand there once.
 	CutAt *float64
+	// Uncut is true for a History that ends before the first turn.
+	Uncut bool
 }
 
 // Sampling says how a model chooses its words. A nil field is left to the target.

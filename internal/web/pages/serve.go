@@ -38,7 +38,11 @@ func Serve(ctx context.Context, s Serving) error {
 	if guarded {
 		s.Frame.Guard = Tokens{access.New(access.Config{Token: s.Token})}
 	}
-	err := api.Serve(ctx, New(s.Config), api.Listening{
+	handler := New(s.Config)
+	if !guarded {
+		handler = api.RefuseForwarded(handler)
+	}
+	err := api.Serve(ctx, handler, api.Listening{
 		Addr: s.Addr, Guarded: guarded, TokenEnv: s.TokenEnv, Log: s.Frame.Log, Stop: s.Stop, Grace: grace,
 		Opened:   func(at net.Addr) { s.Opened(api.BaseOf(at)) },
 		Stopping: func() { close(stopping) },

@@ -9,13 +9,14 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/agent/sitebot"
 	"github.com/rehearse-dev/rehearse/internal/agent/sitebot/site"
 	"github.com/rehearse-dev/rehearse/internal/agent/sitebot/verify"
+	"github.com/rehearse-dev/rehearse/internal/base/chat"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // said returns a history of messages by user and assistant in turn.
 func said(texts ...string) sitebot.Rebuilt {
-	roles := []string{"user", "assistant"}
+	roles := []chat.Role{chat.User, chat.Assistant}
 	var h sitebot.History
 	for i, text := range texts {
 		h.Rows = append(h.Rows, sitebot.HistoryRow{Role: roles[i%2], Content: text})
