@@ -121,6 +121,8 @@ type activeConversation struct {
 	// undecided is true once a grader could not decide
 	undecided bool
 	stopped   bool
+	// spoiled is how the simulated user ended the conversation by a fault; nil if it did not
+	spoiled *UserInvalidError
 	// sessionID is the agent's id of the conversation; ended is true once the agent has ended it.
 	sessionID string
 	ended     bool
@@ -236,7 +238,7 @@ func (h *activeConversation) gradeWhole(ctx context.Context) {
 	if len(h.whole) == 0 {
 		return
 	}
-	if h.failed != nil {
+	if h.failed != nil || h.spoiled != nil {
 		h.scores = append(h.scores, skipped(wholeName, h.whole))
 		return
 	}
