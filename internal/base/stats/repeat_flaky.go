@@ -75,8 +75,8 @@ func Attribute(transcripts []Rejudged, transport int) Attribution {
 
 // TranscriptsAlike returns the exact p-value of the hypothesis that verdicts do not depend on the transcript, as those
 // of a judge that never reads it: the probability, given the number of passes, that no more transcripts than these have
-// verdicts of both kinds. It allows for the choice of the test: the first verdict of each transcript is not the same for
-// all. Without a transcript that has two verdicts it is 1.
+// verdicts of both kinds. It allows for the choice of the test: the first verdicts of the transcripts are not all the
+// same. Without a transcript that has two verdicts it is 1.
 //
 // Source: R. A. Fisher, The Design of Experiments (1935): the permutation distribution given the margins. With three
 // verdicts for each transcript it is the test by the sum of squares between transcripts.
@@ -88,8 +88,8 @@ func TranscriptsAlike(transcripts []Rejudged) float64 {
 			mixed++
 		}
 	}
-	// ways[first][m][k] is the probability, with a fair coin, of k passes and m mixed transcripts; first says which first
-	// verdicts there were: 1 a fail, 2 a pass, 3 both.
+	// ways[first][m][k] is the probability, with a fair coin, of k passes and m mixed transcripts; first is 1 if all
+	// first verdicts are fails, 2 if all are passes, 3 for both.
 	table := func() (ways [4][][]float64) {
 		for first := range ways {
 			ways[first] = make([][]float64, len(transcripts)+1)

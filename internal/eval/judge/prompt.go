@@ -99,8 +99,8 @@ func prompt(q grader.Question) llm.Request {
 	}
 }
 
-// readable returns tool calls as a judge sees them. Arguments and results that are not JSON are texts: models write what
-// they like. What differs between equal calls (a latency, the id of a call whose result is known) is left out.
+// readable returns tool calls as a judge sees them. Arguments and results that are not JSON are texts: models write
+// what they like. What differs between equal calls (a latency, the id of a call whose result is known) is left out.
 func readable(calls []chat.ToolCall) []chat.ToolCall {
 	valid := func(raw json.RawMessage) json.RawMessage {
 		if len(raw) == 0 || json.Valid(raw) {

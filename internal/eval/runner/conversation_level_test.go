@@ -233,8 +233,8 @@ func TestJudgeSeesResultsOfTools(t *testing.T) {
 		got = append(got, results(q.ToolCalls), earlier)
 		return answer(q)
 	}
-	record := hold(t, "id: t\nmode: conversation\nturns: [{input: a, assertions: [good]}, {input: b, assertions: [good]}]\n"+
-		"assertions: [good]", a, judge)
+	record := hold(t, "id: t\nmode: conversation\nturns: [{input: a, assertions: [good]}, "+
+		"{input: b, assertions: [good]}]\nassertions: [good]", a, judge)
 	want := [][]string{{"1"}, nil, {"2"}, {"1"}, {"1", "2"}, {"1", "2"}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)

@@ -41,7 +41,7 @@ func (h *activeConversation) record() *result.Test {
 	}
 	result.SortFailures(t.Failures)
 	switch {
-	case h.spoiled != nil: // whatever was graded before says nothing: it was another test
+	case h.spoiled != nil: // what was graded before belongs to another test
 		t.Verdict, t.ExecutionStatus, t.SkipReason = result.Skip, result.OK, h.spoiled.Error()
 		t.Failures = []result.Failure{}
 	case h.failed != nil || h.undecided:

@@ -13,7 +13,7 @@ import (
 // User says the user's side of one conversation. It is used by one goroutine at a time.
 type User interface {
 	// Next returns what the user says next. An error means that the user has nothing to say that may reach the agent:
-	// it ends the conversation, and says nothing about the agent. A *UserInvalidError means that the user is at fault.
+	// it ends the conversation and is not the agent's fault. A *UserInvalidError means that the user is at fault.
 	Next(ctx context.Context, t UserScript) (Line, error)
 }
 
@@ -94,7 +94,7 @@ func (g guarded) Next(ctx context.Context, t UserScript) (Line, error) {
 	return isolate(ctx, g.h.Guard, func() (Line, error) { return g.h.User.Next(ctx, t) }, nil)
 }
 
-// UserInvalidError says that a simulated user broke its rules and did so again when it was asked once more.
+// UserInvalidError is the fault of a simulated user that broke its rules a second time.
 type UserInvalidError struct {
 	Code string
 	Turn int

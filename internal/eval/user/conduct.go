@@ -10,7 +10,7 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/base/chat"
 )
 
-// The English sentences of an agent, and of somebody who takes leave. Texts are matched as plain returns them.
+// The English sentences of an agent, and of a farewell. Texts are matched as plain returns them.
 var (
 	agentWords = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(before + `(?:how (?:can|may|could|might) i ` +
@@ -82,7 +82,7 @@ func machineText(said string) string {
 // leaves reports whether a message takes leave.
 func leaves(said string) bool { return farewell().MatchString(plain(said)) }
 
-// lastSaid returns what the user said last; empty before its first message.
+// lastSaid returns the last message of the user; empty before its first message.
 func lastSaid(talk []chat.Message) string {
 	for _, m := range slices.Backward(talk) {
 		if m.Role == chat.User {

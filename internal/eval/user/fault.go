@@ -35,7 +35,7 @@ type rules struct {
 	secret []secretText
 	// persona is who the user may say that it is.
 	persona []word
-	// part is what the test lets the user say.
+	// part has the texts of the test.
 	part known
 }
 
@@ -96,7 +96,7 @@ func (r rules) broken(said string, end bool, talk []chat.Message) (code, why str
 		return InventsIdentifier, why
 	}
 	if words := agentWords().FindString(plain(said)); words != "" {
-		return SwapsRoles, fmt.Sprintf("says %q", excerpt(strings.TrimSpace(words)))
+		return SwapsRoles, fmt.Sprintf("offers help: %q", excerpt(strings.TrimSpace(words)))
 	}
 	if text := direction(said); text != "" {
 		return StageDirections, fmt.Sprintf("writes %q", excerpt(text))

@@ -32,7 +32,7 @@ var (
 	money = regexp.MustCompile(`(?i)^\s*(?:dollars|euros?|pounds|yen|usd|eur|gbp)\b`)
 )
 
-// known is what a user may say: the texts of its part, and what was said before.
+// known is what a user may repeat: the texts of its part, and the conversation.
 type known struct {
 	facts []suite.Fact
 	texts []string
@@ -75,7 +75,7 @@ func shape(value string) string {
 	}, value)
 }
 
-// contradiction returns what a message says in place of a fact: a value of the same shape that nothing gave. A fact
+// contradiction returns what a message has in place of a fact: a value of the same shape that nothing gave. A fact
 // that is a plain number must be named right before or behind it.
 func (k known) contradiction(said string) string {
 	tokens := strings.FieldsFunc(said, unicode.IsSpace)
@@ -99,7 +99,7 @@ func (k known) contradiction(said string) string {
 			if f.Name != "" {
 				name = excerpt(f.Name)
 			}
-			return fmt.Sprintf("says %q, and %s is %q", excerpt(token), name, excerpt(value))
+			return fmt.Sprintf("%q, where %s is %q", excerpt(token), name, excerpt(value))
 		}
 	}
 	return ""
@@ -124,7 +124,7 @@ func (k known) invented(said string) string {
 			amount := i == 2 && (strings.HasSuffix(value, "000") || date.MatchString(value) ||
 				money.MatchString(said[m[5]:]))
 			if !amount && !k.has(value) {
-				return fmt.Sprintf("says %q, which none of its facts gives", excerpt(value))
+				return fmt.Sprintf("%q, which nothing gives", excerpt(value))
 			}
 		}
 	}

@@ -5,7 +5,7 @@ package result
 // twice.
 type Attribution struct {
 	// Causes are those of agent, judge and transport that vary, with inconclusive in place of agent and judge where
-	// neither could be shown to; empty when transcripts could not be judged again, and Unknown then says why.
+	// neither could be shown to; empty when transcripts could not be judged again, and Unknown then has the reason.
 	Causes  []string `json:"causes"`
 	Unknown string   `json:"unknown,omitempty"`
 	// Transcripts has each trial that was graded, with its verdicts: its own, and those of judging its transcript
@@ -17,7 +17,7 @@ type Attribution struct {
 	Judge      *float64 `json:"judge_variance"`
 	AgentShare *float64 `json:"agent_share"`
 	// PValue is that of the hypothesis that verdicts do not depend on the transcript; nil when the agent and the judge
-	// cannot be told apart. The agent varies only where this is refused.
+	// cannot be separated. The agent varies only where this is refused.
 	PValue *float64 `json:"p_value"`
 	// Lost counts the trials of so many Trials that ended without a transcript, with the share and its 95 % interval.
 	// Retried counts the turns that took more than one attempt. Undecided counts the times that the judge gave no

@@ -22,8 +22,8 @@ func (t Totals) Exit(allowUngraded bool) (code int, reason, message string) {
 	case t.Errors > 0:
 		return ExitNotRun, ReasonErrors, ""
 	case t.UserInvalidShare() > MaxUserInvalid:
-		return ExitNotRun, ReasonErrors, fmt.Sprintf("simulated users spoiled %d of %d tests, more than %.0f%%: the run "+
-			"says too little about the agent (reword the users, or choose another model with --user)",
+		return ExitNotRun, ReasonErrors, fmt.Sprintf("simulated users spoiled %d of %d tests, more than %.0f%%: "+
+			"the agent was tested too little (reword the users, or choose another model with --user)",
 			t.UserInvalid, t.User.Tests, 100*MaxUserInvalid)
 	case t.Failed > 0:
 		return ExitFailed, ReasonFailed, ""

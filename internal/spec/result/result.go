@@ -199,7 +199,7 @@ type Test struct {
 	// earlier versions.
 	GradedScore *float64 `json:"graded_score"`
 	Verdict     Verdict  `json:"verdict"`
-	// SkipReason says why a skipped test was not run, or how its simulated user spoiled it.
+	// SkipReason is why a skipped test was not run, or how its simulated user spoiled it.
 	SkipReason string `json:"skip_reason,omitempty"`
 	// Threshold is the score that Score and GradedScore must both reach for the verdict pass.
 	Threshold float64 `json:"threshold"`

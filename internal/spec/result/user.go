@@ -29,8 +29,8 @@ func (e UserEnd) MarshalJSON() ([]byte, error) {
 	return json.Marshal(string(e))
 }
 
-// UserInvalid reports whether the simulated user spoiled the test. The test was run and paid for, and says nothing about
-// the agent.
+// UserInvalid reports whether the simulated user spoiled the test. The test was run and paid for, and counts in no
+// rate.
 func (t *Test) UserInvalid() bool { return t.Verdict == Skip && t.User != nil }
 
 // Ran reports whether the test was run: all but a test that was skipped because of another one.
@@ -119,7 +119,7 @@ type UserTotals struct {
 	FactsGiven  int `json:"facts_given"`
 }
 
-// MaxUserInvalid is the share of tests spoiled by their simulated users above which a run says nothing.
+// MaxUserInvalid is the share of tests spoiled by their simulated users above which a run ends with an error.
 const MaxUserInvalid = 0.1
 
 // UserInvalidShare returns the share of the tests with a simulated user that it spoiled; 0 without such tests.
