@@ -138,7 +138,7 @@ func (r *Completion) complete(ctx context.Context, t grader.Turn, c *targetConve
 		return yes, nil
 	}
 	verdict, err := r.judge.Decide(ctx, grader.Question{
-		Mode: grader.Checklist, Input: c.said, Output: c.reply.Text,
+		Mode: grader.Checklist, Input: c.said, Output: c.reply.Text, ToolCalls: c.reply.ToolCalls,
 		Rubrics: []grader.Rubric{{ID: rubric, Outcome: r.criterion}},
 	})
 	if err != nil {

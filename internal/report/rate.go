@@ -49,7 +49,7 @@ func unknownWords(t result.Totals) string {
 	for _, p := range []struct {
 		n     int
 		words string
-	}{{t.Errors, "could not be graded"}, {t.Skipped, "skipped"}, {t.NotRun, "not run"}} {
+	}{{t.Errors, "could not be graded"}, {t.Skipped - t.UserInvalid, "skipped"}, {t.NotRun, "not run"}} {
 		if p.n > 0 {
 			parts = append(parts, text.Count(p.n)+" "+p.words)
 		}

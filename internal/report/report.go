@@ -136,8 +136,12 @@ func headline(run result.Run) string {
 	if t.Ungraded > 0 && t.Failed+t.Errors > 0 {
 		s += fmt.Sprintf(", %s not graded", text.Count(t.Ungraded))
 	}
-	if t.Skipped > 0 {
-		s += fmt.Sprintf(", %s skipped", text.Count(t.Skipped))
+	if n := t.Skipped - t.UserInvalid; n > 0 {
+		s += fmt.Sprintf(", %s skipped", text.Count(n))
+	}
+	if t.UserInvalid > 0 {
+		s += fmt.Sprintf(", %s of %s spoiled by simulated users (%s)", text.Count(t.UserInvalid),
+			text.Plural(t.User.Tests, "test"), text.Percent(t.UserInvalidShare()))
 	}
 	if t.Quarantined > 0 {
 		s += fmt.Sprintf(", %s in quarantine", text.Count(t.Quarantined))

@@ -167,7 +167,11 @@ func Format(messages []Message) string {
 		}
 		b.WriteString(string(m.Role) + ": " + m.Content.String())
 		for _, call := range m.ToolCalls {
-			fmt.Fprintf(&b, "\n[calls %s %s]", call.Name, call.Args)
+			fmt.Fprintf(&b, "\n[calls %s %s", call.Name, call.Args)
+			if len(call.Result) > 0 {
+				fmt.Fprintf(&b, ", which returns %s", call.Result)
+			}
+			b.WriteString("]")
 		}
 	}
 	return b.String()

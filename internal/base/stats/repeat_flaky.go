@@ -1,5 +1,7 @@
 package stats
 
+import "math"
+
 // Flakiness is how stable one test is over its trials.
 type Flakiness struct {
 	// Class is StablePass, StableFail or Flaky, or "" without trials.
@@ -69,4 +71,70 @@ func Attribute(transcripts []Rejudged, transport int) Attribution {
 		a.AgentShare = a.Agent / (a.Agent + a.Judge)
 	}
 	return a
+}
+
+// TranscriptsAlike returns the exact p-value of the hypothesis that verdicts do not depend on the transcript, as those
+// of a judge that never reads it: the probability, given the number of passes, that no more transcripts than these have
+// verdicts of both kinds. It allows for the choice of the test: the first verdicts of the transcripts are not all the
+// same. Without a transcript that has two verdicts it is 1.
+//
+// Source: R. A. Fisher, The Design of Experiments (1935): the permutation distribution given the margins. With three
+// verdicts for each transcript it is the test by the sum of squares between transcripts.
+func TranscriptsAlike(transcripts []Rejudged) float64 {
+	all, passes, mixed := 0, 0, 0
+	for _, t := range transcripts {
+		all, passes = all+t.Verdicts, passes+t.Passed
+		if t.Passed > 0 && t.Passed < t.Verdicts {
+			mixed++
+		}
+	}
+	// ways[first][m][k] is the probability, with a fair coin, of k passes and m mixed transcripts; first is 1 if all
+	// first verdicts are fails, 2 if all are passes, 3 for both.
+	table := func() (ways [4][][]float64) {
+		for first := range ways {
+			ways[first] = make([][]float64, len(transcripts)+1)
+			for m := range ways[first] {
+				ways[first][m] = make([]float64, all+1)
+			}
+		}
+		return ways
+	}
+	ways := table()
+	ways[0][0][0] = 1
+	repeated := false
+	for _, t := range transcripts {
+		repeated = repeated || t.Verdicts > 1
+		next := table()
+		for first, byMixed := range ways {
+			for m, byPasses := range byMixed {
+				for k, p := range byPasses {
+					for own := 0; own < 2 && p > 0 && t.Verdicts > 0; own++ {
+						chance := p * math.Exp2(-float64(t.Verdicts))
+						for more := 0; more < t.Verdicts; more++ {
+							passed, both := own+more, m
+							if passed > 0 && passed < t.Verdicts {
+								both++
+							}
+							next[first|1<<own][both][k+passed] += chance
+							chance *= float64(t.Verdicts-1-more) / float64(more+1)
+						}
+					}
+				}
+			}
+		}
+		if t.Verdicts > 0 {
+			ways = next
+		}
+	}
+	asFew, sum := 0.0, 0.0
+	for m, byPasses := range ways[3] {
+		sum += byPasses[passes]
+		if m <= mixed {
+			asFew += byPasses[passes]
+		}
+	}
+	if sum == 0 || !repeated {
+		return 1
+	}
+	return min(asFew/sum, 1)
 }

@@ -1,6 +1,8 @@
 package stats_test
 
 import (
+	"math"
+	"math/rand/v2"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -51,6 +53,61 @@ func TestAttribute(t *testing.T) {
 		if d := cmp.Diff(tc.want, stats.Attribute(tc.transcripts, tc.transport),
 			cmpopts.EquateApprox(0, 1e-12)); d != "" {
 			t.Errorf("%s (-want +got):\n%s", tc.name, d)
+		}
+	}
+}
+
+func TestTranscriptsAlike(t *testing.T) {
+	for _, tc := range []struct {
+		name        string
+		transcripts []stats.Rejudged
+		want        float64
+	}{
+		// Of the 84 ways to place 3 fails, 63 have first verdicts of both kinds; 3 of them are these.
+		{"three, never mixed", []stats.Rejudged{{3, 3}, {0, 3}, {3, 3}}, 3. / 63},
+		// 12 of the 20 ways to place 3 fails have them.
+		{"two, never mixed", []stats.Rejudged{{3, 3}, {0, 3}}, 2. / 12},
+		{"all mixed", []stats.Rejudged{{1, 3}, {2, 3}, {1, 3}}, 1},
+		{"judged once", []stats.Rejudged{{1, 1}, {0, 1}}, 1},
+		{"nothing", nil, 1},
+		{"one without a verdict", []stats.Rejudged{{3, 3}, {0, 0}, {0, 3}, {3, 3}}, 3. / 63},
+	} {
+		if got := stats.TranscriptsAlike(tc.transcripts); math.Abs(got-tc.want) > 1e-12 {
+			t.Errorf("%s: p = %v, want %v", tc.name, got, tc.want)
+		}
+	}
+}
+
+// A judge that tosses a coin is called the agent's in no more than the share of tests that the level allows.
+func TestTranscriptsAlikeOfACoin(t *testing.T) {
+	draw := rand.New(rand.NewPCG(1, 2))
+	for _, chance := range []float64{0.5, 0.9} {
+		for _, trials := range []int{3, 6} {
+			flaky, found := 0, 0
+			for flaky < 2000 {
+				of, own := make([]stats.Rejudged, trials), 0
+				for i := range of {
+					of[i].Verdicts = 3
+					for v := range 3 {
+						if draw.Float64() < chance {
+							of[i].Passed++
+							if v == 0 {
+								own++
+							}
+						}
+					}
+				}
+				if own == 0 || own == trials {
+					continue
+				}
+				flaky++
+				if stats.TranscriptsAlike(of) <= 0.05 {
+					found++
+				}
+			}
+			if found > 130 { // 5% of 2000 and three standard errors
+				t.Errorf("chance %v, %d trials: %d of %d", chance, trials, found, flaky)
+			}
 		}
 	}
 }

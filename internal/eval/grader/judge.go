@@ -41,6 +41,8 @@ type Question struct {
 	Fields []string
 	Input  []chat.Message
 	Output string
+	// ToolCalls are the calls that the agent made for Output, or in the whole conversation, with their results.
+	ToolCalls []chat.ToolCall
 	// Other is the second answer of mode Compare.
 	Other    string
 	Expected string

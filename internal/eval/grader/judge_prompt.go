@@ -79,7 +79,10 @@ func (g *freeJudge) Grade(ctx context.Context, x *runner.Exchange) (result.Grade
 func passMark(x *runner.Exchange) float64 { return runner.Threshold(x.Test) }
 
 func question(m Mode, x *runner.Exchange) Question {
-	return Question{Mode: m, Input: slices.Clip(x.Input), Output: x.Output, Expected: x.Expected, Criteria: x.Criteria}
+	return Question{
+		Mode: m, Input: slices.Clip(x.Input), Output: x.Output, ToolCalls: x.Reply.ToolCalls,
+		Expected: x.Expected, Criteria: x.Criteria,
+	}
 }
 
 // callJudge asks the judge. It returns an error when no judge is configured, and for a verdict that leaves out

@@ -184,6 +184,9 @@ var places = map[string]func(q *grader.Question, said string){
 	"result": func(q *grader.Question, said string) {
 		q.Input = []chat.Message{{ToolCalls: []chat.ToolCall{{Result: json.RawMessage(said)}}}}
 	},
+	"result of the reply": func(q *grader.Question, said string) {
+		q.ToolCalls = []chat.ToolCall{{Result: json.RawMessage(said)}}
+	},
 	"context":   func(q *grader.Question, said string) { q.Context = said },
 	"reference": func(q *grader.Question, said string) { q.Expected, q.Reference = said, said },
 }

@@ -571,3 +571,29 @@ func TestRequestWithBrokenArguments(t *testing.T) {
 		}
 	}
 }
+
+// Every mode that judges a reply has its calls with their results, and nothing that differs between equal calls.
+func TestToolCallsAreInTheRequest(t *testing.T) {
+	calls := []chat.ToolCall{{
+		ID: "call_7", Name: "price", Args: json.RawMessage(`{"of":"tea"}`), Result: json.RawMessage("seven"),
+		LatencyMS: 12, Source: "mcp",
+	}}
+	want := `"tool_calls":[{"name":"price","args":{"of":"tea"},"result":"seven"}]`
+	for _, tc := range []struct {
+		q    grader.Question
+		sent bool
+	}{
+		{grader.Question{Mode: grader.Checklist, Rubrics: []grader.Rubric{{ID: "a", Outcome: "b"}}}, true},
+		{grader.Question{Mode: grader.Criteria, Names: []string{"style"}}, true},
+		{grader.Question{Mode: grader.Free}, true},
+		{grader.Question{Mode: grader.Free, Task: "Is {{output}} right?", Fields: []string{"output"}}, true},
+		{grader.Question{Mode: grader.Free, Task: "Is {{input}} polite?", Fields: []string{"input"}}, false},
+	} {
+		m := &script{replies: []string{"none", "none"}}
+		tc.q.Output, tc.q.ToolCalls = "It costs 7.", calls
+		_, _ = judge.New(judge.Config{Primary: named("m", m)}).Decide(t.Context(), tc.q)
+		if got := m.asked[0].Messages[1].Content.Text; strings.Contains(got, want) != tc.sent {
+			t.Errorf("%s %v: %s", tc.q.Mode, tc.q.Fields, got)
+		}
+	}
+}

@@ -8,6 +8,7 @@ import (
 	"unicode/utf16"
 	"unicode/utf8"
 
+	"github.com/rehearse-dev/rehearse/internal/base/chat"
 	"github.com/rehearse-dev/rehearse/internal/eval/grader"
 )
 
@@ -18,14 +19,18 @@ const maxEscaped = 8
 // expected output.
 func graded(q grader.Question) []string {
 	texts := []string{q.Output, q.Other, q.Context, q.Expected, q.Reference}
+	called := func(calls []chat.ToolCall) {
+		for _, call := range calls {
+			texts = append(texts, call.Name, string(call.Args), string(call.Result))
+		}
+	}
+	called(q.ToolCalls)
 	for _, m := range q.Input {
 		texts = append(texts, m.Content.Text)
 		for _, b := range m.Content.Blocks {
 			texts = append(texts, b.Value)
 		}
-		for _, call := range m.ToolCalls {
-			texts = append(texts, call.Name, string(call.Args), string(call.Result))
-		}
+		called(m.ToolCalls)
 	}
 	return texts
 }

@@ -121,6 +121,8 @@ type activeConversation struct {
 	// undecided is true once a grader could not decide
 	undecided bool
 	stopped   bool
+	// spoiled is how the simulated user ended the conversation by a fault; nil if it did not
+	spoiled *UserInvalidError
 	// sessionID is the agent's id of the conversation; ended is true once the agent has ended it.
 	sessionID string
 	ended     bool
@@ -236,7 +238,7 @@ func (h *activeConversation) gradeWhole(ctx context.Context) {
 	if len(h.whole) == 0 {
 		return
 	}
-	if h.failed != nil {
+	if h.failed != nil || h.spoiled != nil {
 		h.scores = append(h.scores, skipped(wholeName, h.whole))
 		return
 	}
@@ -252,7 +254,7 @@ const wholeName = "assertions"
 
 func (h *activeConversation) wholeExchange() *Exchange {
 	x := &Exchange{
-		Test: h.Test, Input: slices.Clip(h.history), Criteria: h.Test.Criteria, TurnCount: len(h.replies),
+		Test: h.Test, Input: h.shown(), Criteria: h.Test.Criteria, TurnCount: len(h.replies),
 		Partial: h.stopped,
 	}
 	var said []string
@@ -270,6 +272,18 @@ func (h *activeConversation) wholeExchange() *Exchange {
 	x.Text = strings.Join(said, "\n\n")
 	x.Reply.Text = x.Text
 	return x
+}
+
+// shown returns the history as graders see it: with what the agent's tools returned. Targets and users see calls alone.
+func (h *activeConversation) shown() []chat.Message {
+	messages, left := slices.Clone(h.history), len(h.replies)
+	for i := len(messages) - 1; i >= 0 && left > 0; i-- {
+		if messages[i].Role == chat.Assistant {
+			left--
+			messages[i].ToolCalls = h.replies[left].ToolCalls
+		}
+	}
+	return messages
 }
 
 // requests returns how many requests to a model the replies took; 0 when one of them does not say.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -205,5 +206,40 @@ func TestGraderThatPanics(t *testing.T) {
 				t.Errorf("%d others were graded in %d turns, want 2 in 2", graded, len(got.Turns))
 			}
 		})
+	}
+}
+
+// A judge reads what the tools of each reply returned, in a turn and in the whole; the record has it in its turns.
+func TestJudgeSeesResultsOfTools(t *testing.T) {
+	a := &agent{answer: func(turn int, _ []chat.Message) (chat.Reply, error) {
+		return chat.Reply{Text: "done", ToolCalls: []chat.ToolCall{{
+			Name: "price", Args: json.RawMessage("{}"), Result: json.RawMessage(strconv.Itoa(turn)),
+		}}}, nil
+	}}
+	results := func(calls []chat.ToolCall) (all []string) {
+		for _, c := range calls {
+			all = append(all, string(c.Result))
+		}
+		return all
+	}
+	var got [][]string
+	judge := denying()
+	answer := judge.answer
+	judge.answer = func(q grader.Question) (grader.Verdict, error) {
+		var earlier []string
+		for _, m := range q.Input {
+			earlier = append(earlier, results(m.ToolCalls)...)
+		}
+		got = append(got, results(q.ToolCalls), earlier)
+		return answer(q)
+	}
+	record := hold(t, "id: t\nmode: conversation\nturns: [{input: a, assertions: [good]}, "+
+		"{input: b, assertions: [good]}]\nassertions: [good]", a, judge)
+	want := [][]string{{"1"}, nil, {"2"}, {"1"}, {"1", "2"}, {"1", "2"}}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	if len(record.Output) != 4 || len(record.Output[1].ToolCalls[0].Result) > 0 {
+		t.Errorf("output %+v", record.Output)
 	}
 }

@@ -41,6 +41,9 @@ func (h *activeConversation) record() *result.Test {
 	}
 	result.SortFailures(t.Failures)
 	switch {
+	case h.spoiled != nil: // what was graded before belongs to another test
+		t.Verdict, t.ExecutionStatus, t.SkipReason = result.Skip, result.OK, h.spoiled.Error()
+		t.Failures = []result.Failure{}
 	case h.failed != nil || h.undecided:
 		t.Verdict, t.ExecutionStatus = result.Error, result.ExecutionError
 	default:

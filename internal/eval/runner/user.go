@@ -13,7 +13,7 @@ import (
 // User says the user's side of one conversation. It is used by one goroutine at a time.
 type User interface {
 	// Next returns what the user says next. An error means that the user has nothing to say that may reach the agent:
-	// it ends the conversation, and says nothing about the agent.
+	// it ends the conversation and is not the agent's fault. A *UserInvalidError means that the user is at fault.
 	Next(ctx context.Context, t UserScript) (Line, error)
 }
 
@@ -97,8 +97,23 @@ func (g guarded) Next(ctx context.Context, t UserScript) (Line, error) {
 	return isolate(ctx, g.h.Guard, func() (Line, error) { return g.h.User.Next(ctx, t) }, nil)
 }
 
+// UserInvalidError is the fault of a simulated user that broke its rules a second time.
+type UserInvalidError struct {
+	Code string
+	Turn int
+	Why  string
+}
+
+func (e *UserInvalidError) Error() string {
+	return fmt.Sprintf("the simulated user is at fault in turn %d: %s: %s", e.Turn, e.Code, e.Why)
+}
+
 // mute records that the user said nothing in turn i that may reach the agent.
 func (h *activeConversation) mute(ctx context.Context, i int, err error) {
+	if fault, ok := errors.AsType[*UserInvalidError](err); ok {
+		h.spoiled, h.end = fault, result.EndFault
+		return
+	}
 	if known, ok := errors.AsType[*FailureError](err); ok {
 		h.fail(max(i, known.Failure.Turn-1), known.Failure)
 		return

@@ -195,7 +195,7 @@ func (h *activeConversation) say(ctx context.Context, session Session, i int, me
 		return nil, err
 	}
 	x := &Exchange{
-		Test: h.Test, Turn: i + 1, Input: window(h.history, h.Test.WindowSize), Output: reply.Text, Text: reply.Text,
+		Test: h.Test, Turn: i + 1, Input: window(h.shown(), h.Test.WindowSize), Output: reply.Text, Text: reply.Text,
 		Expected: turn.Expected, Criteria: h.Test.Criteria, Reply: reply, TurnCount: i + 1,
 	}
 	if n := len(h.replies); n > 0 {

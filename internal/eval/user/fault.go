@@ -2,17 +2,27 @@ package user
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/rehearse-dev/rehearse/internal/base/chat"
 	"github.com/rehearse-dev/rehearse/internal/spec/suite"
 )
 
-// The faults of a simulated user. A message with one of the first four does not reach the agent.
+// The faults of a simulated user. A message with one of them does not reach the agent, but for the last two.
 const (
 	LeaksInstructions = "leaks_instructions"
 	SpeaksForAgent    = "speaks_for_agent"
 	BreaksCharacter   = "breaks_character"
 	Empty             = "empty"
+	// ContradictsFact is a value of the same shape in place of a fact's, InventsIdentifier one that nothing gave.
+	ContradictsFact   = "contradicts_fact"
+	InventsIdentifier = "invents_identifier"
+	SwapsRoles        = "swaps_roles"
+	StageDirections   = "stage_directions"
+	MachineText       = "machine_text"
+	// GoodbyeWithoutEnd is a second farewell in a row.
+	GoodbyeWithoutEnd = "goodbye_without_end"
 	Repeats           = "repeats"
 	StopsEarly        = "stops_early"
 )
@@ -25,6 +35,8 @@ type rules struct {
 	secret []secretText
 	// persona is who the user may say that it is.
 	persona []word
+	// part has the texts of the test.
+	part known
 }
 
 // secretText is a part of the instructions that the agent must not hear.
@@ -34,7 +46,11 @@ type secretText struct {
 }
 
 func rulesOf(u *suite.User) rules {
-	r := rules{persona: words(u.Persona, false)}
+	r := rules{persona: words(u.Persona, false), part: known{facts: u.Facts}}
+	r.part.texts = append([]string{u.Persona, u.Goal, u.Style, u.Opening}, u.Stop...)
+	for _, f := range u.Facts {
+		r.part.texts = append(r.part.texts, f.Value)
+	}
 	secret := func(name, text string) { r.secret = append(r.secret, secretText{name, words(text, false)}) }
 	for _, rule := range append([]string{roleRule, factsRule, closeRules, stopRule}, u.Stop...) {
 		secret("its rules", rule)
@@ -46,7 +62,7 @@ func rulesOf(u *suite.User) rules {
 
 // broken returns the first fault, in the order of the table, for which a message must not reach the agent, and why; an
 // empty code for none.
-func (r rules) broken(said string, end bool) (code, why string) {
+func (r rules) broken(said string, end bool, talk []chat.Message) (code, why string) {
 	if said == "" {
 		if end {
 			return "", ""
@@ -64,6 +80,29 @@ func (r rules) broken(said string, end bool) (code, why string) {
 	}
 	if claim := brokenCharacter(said, r.persona); claim != "" {
 		return BreaksCharacter, fmt.Sprintf("says %q", excerpt(claim))
+	}
+	may := known{r.part.facts, slices.Clip(r.part.texts)}
+	for _, m := range talk {
+		may.texts = append(may.texts, m.Content.String())
+	}
+	if text := machineText(said); text != "" &&
+		!slices.ContainsFunc(may.texts, func(s string) bool { return strings.Contains(s, text) }) {
+		return MachineText, fmt.Sprintf("writes %q", excerpt(text))
+	}
+	if why := may.contradiction(said); why != "" {
+		return ContradictsFact, why
+	}
+	if why := may.invented(said); why != "" {
+		return InventsIdentifier, why
+	}
+	if words := agentWords().FindString(plain(said)); words != "" {
+		return SwapsRoles, fmt.Sprintf("offers help: %q", excerpt(strings.TrimSpace(words)))
+	}
+	if text := direction(said); text != "" {
+		return StageDirections, fmt.Sprintf("writes %q", excerpt(text))
+	}
+	if !end && leaves(said) && leaves(lastSaid(talk)) {
+		return GoodbyeWithoutEnd, fmt.Sprintf("takes leave again with %q", excerpt(said))
 	}
 	return "", ""
 }

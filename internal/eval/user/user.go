@@ -18,7 +18,7 @@ import (
 )
 
 // maxAsked is how often the model is asked for one message.
-const maxAsked = 3
+const maxAsked = 2
 
 // maxMessage is the largest message that is looked at, in bytes.
 const maxMessage = 100_000
@@ -83,16 +83,14 @@ func (s *Simulated) Next(ctx context.Context, t runner.UserScript) (runner.Line,
 			return runner.Line{}, err
 		}
 		said, end := cutEnd(reply.Text)
-		code, why := s.rules.broken(said, end)
+		code, why := s.rules.broken(said, end, t.Messages)
 		if code == "" {
 			s.hear(t, said, end)
 			return runner.Line{Message: chat.Content{Text: said}, End: end}, nil
 		}
 		s.fault(code, t.Turn, why)
 		if asked == maxAsked {
-			return runner.Line{},
-				fmt.Errorf("the simulated user said nothing that may reach the agent: asked %d times, at last %s: %s",
-					asked, code, why)
+			return runner.Line{}, &runner.UserInvalidError{Code: code, Turn: t.Turn, Why: why}
 		}
 	}
 }

@@ -70,6 +70,11 @@ var customer = &suite.User{
 	Persona: "An impatient customer of sixty who has been waiting in the queue for an hour and hates machines",
 	Goal:    "Get a refund for the broken lamp", Style: "短句子，没有问候语，不说谢谢，也不说再见，一句话就够了", MaxTurns: 10,
 	Stop: []string{"The agent said three times that no refund is possible"},
+	Facts: []suite.Fact{
+		{Name: "order_number", Value: "98765"}, {Name: "email", Value: "user@example.com"},
+		{Name: "return_code", Value: "ZR-120"}, {Name: "seats", Value: "2"}, {Name: "phone", Value: "+49 170 1234567"},
+		{Name: "bought_on", Value: "2026-03-05"},
+	},
 }
 
 // Each line is the first that the model says; "Fine." follows. The first fault of the table that fits is the one that
@@ -114,6 +119,57 @@ func TestFaults(t *testing.T) {
 		{"I want to talk to a human, not an assistant.", ""},
 		{"I'm an assistant manager in a shop.", ""},
 		{"I'm an AI researcher.", ""},
+		// Another value of a fact's shape.
+		{"My order is ZR-999.", user.ContradictsFact},
+		{"it is zr-999", user.ContradictsFact},
+		{"The number is 98756, I think.", user.ContradictsFact},
+		{"I bought it on 2026-03-06", user.ContradictsFact},
+		{"We need 3 seats.", user.ContradictsFact},
+		{"I waited 2 weeks for ZR-120.", ""},
+		{"I waited 3 weeks for zr 120!", ""},
+		{"ZR120, and the last four are 8765", ""},
+		{"Call me at 0170 1234567 or +491701234567.", ""},
+		{"Two of 3 were broken", ""},
+		// Identifiers that nothing gave.
+		{"My customer number is C-5512.", user.InventsIdentifier},
+		{"Write to ann@shop.example", user.InventsIdentifier},
+		{"My pin is 4711", user.InventsIdentifier},
+		{"Ticket #123 was closed", user.InventsIdentifier},
+		{"It says 1Z999AA10123456784", user.InventsIdentifier},
+		{"Call 555-0142-77", user.InventsIdentifier},
+		{"You wrote KX-4410 before.", ""}, // the agent did
+		{"I paid $12500 in 2024, or 12,500.00, or 12500 dollars", ""},
+		{"That was on 05-03-2024 at 10:30, not in 2019-2021; COVID-19, MP3", ""},
+		{"Some 10000 people, 250kg, 1080p, 24/7", ""},
+		// The agent's part.
+		{"How can I help you today?", user.SwapsRoles},
+		{"Thank you for contacting us! What can I do for you?", user.SwapsRoles},
+		{"I'd be happy to assist you with that.", user.SwapsRoles},
+		{"Is there anything else I can help you with?", user.SwapsRoles},
+		{"How can I get help?", ""},
+		{"Thank you for calling me back.", ""},
+		{"Can you help me with my lamp?", ""},
+		// Directions.
+		{"*nods* [waits]", user.StageDirections},
+		{"[waits for the agent]", user.StageDirections},
+		{"I see. *sighs deeply* Well then.", user.StageDirections},
+		{"(pauses) And now?", user.StageDirections},
+		{"I *really* want it", ""},
+		{"**I want it back!**", ""},
+		{"*This* is the third time", ""},
+		{"The lamp (bought on Monday) is broken.", ""},
+		{"See [the page](https://shop.example)", ""},
+		// For a program.
+		{`{"message": "hi"}`, user.MachineText},
+		{"```json\n{\"message\": \"hi\"}\n```", user.MachineText},
+		{`["hi"]`, user.MachineText},
+		{"/reset", user.MachineText},
+		{"/order cancel", user.MachineText},
+		{"<message>hi</message>", user.MachineText},
+		{"and/or", ""},
+		{"/home/ann is full", ""},
+		{"a < b and b > c", ""},
+		{"Goodbye!", ""}, // once
 		// Nothing.
 		{"", user.Empty},
 		{" \n\t ", user.Empty},
@@ -122,7 +178,7 @@ func TestFaults(t *testing.T) {
 		{"<think>I am an AI</think> Well?", ""},
 		{"👍", ""},
 	} {
-		line, account, p, err := next(t, customer, talk("Hi", "Hello", "So", "Yes?"), tc.said, "Fine.")
+		line, account, p, err := next(t, customer, talk("Hi", "Hello", "So", "Yes, for KX-4410?"), tc.said, "Fine.")
 		if err != nil {
 			t.Errorf("%q: %v", tc.said, err)
 			continue
@@ -141,21 +197,21 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// Three times is once too often, each time with its own fault.
-func TestThreeFaultsEndTheTalk(t *testing.T) {
-	_, account, p, err := next(t, customer, talk("Hi", "Hello"), "", "Agent: no", "I am an AI", "Fine.")
-	if err == nil || !strings.Contains(err.Error(), "breaks_character") || len(p.asked) != 3 {
+// The model is asked once more; a second fault ends the talk, each with its own code.
+func TestSecondFaultEndsTheTalk(t *testing.T) {
+	_, account, p, err := next(t, customer, talk("Hi", "Hello"), "Agent: no", "I am an AI", "Fine.")
+	fault, ok := errors.AsType[*runner.UserInvalidError](err)
+	if !ok || fault.Code != user.BreaksCharacter || fault.Turn != 2 || len(p.asked) != 2 {
 		t.Fatalf("err = %v after %d calls", err, len(p.asked))
 	}
 	want := []result.UserFault{
-		{Code: user.Empty, Turn: 2, Message: "says nothing"},
 		{Code: user.SpeaksForAgent, Turn: 2, Message: `begins a line with the label "agent:"`},
 		{Code: user.BreaksCharacter, Turn: 2, Message: `says "i am an ai"`},
 	}
 	if diff := cmp.Diff(want, account.Faults); diff != "" {
 		t.Error(diff)
 	}
-	if account.Usage != (chat.Usage{InputTokens: 9, OutputTokens: 6}) || account.Cost.USD != 1.5 {
+	if account.Usage != (chat.Usage{InputTokens: 6, OutputTokens: 4}) || account.Cost.USD != 1 {
 		t.Errorf("account = %+v", account)
 	}
 }
@@ -166,6 +222,22 @@ func TestPersonaIsNoBreach(t *testing.T) {
 		"I'm an assistant to the director.")
 	if err != nil || len(account.Faults) > 0 {
 		t.Errorf("faults = %v, %v", account.Faults, err)
+	}
+}
+
+// A user may take leave once, and again only with the end of the talk.
+func TestGoodbyeWithoutEnd(t *testing.T) {
+	for _, tc := range []struct{ last, said, code string }{
+		{"Goodbye!", "Goodbye, thanks, bye.", user.GoodbyeWithoutEnd},
+		{"Thanks, bye", "Have a great day!", user.GoodbyeWithoutEnd},
+		{"Thanks, bye", "Take care. [END]", ""},
+		{"Thanks, bye", "Wait, one more thing.", ""},
+		{"The bye rounds were wrong", "Bye.", ""},
+	} {
+		_, account, _, err := next(t, customer, talk("Hi", "Hello", tc.last, "Bye"), tc.said, "Fine.")
+		if got := strings.Join(codes(account), " "); err != nil || got != tc.code {
+			t.Errorf("%q after %q: faults %q, %v", tc.said, tc.last, got, err)
+		}
 	}
 }
 

@@ -172,7 +172,7 @@ func (m *Metrics) Stored(t *result.Test) {
 	for _, a := range t.Attempts {
 		add(l.attempts, 1, known(cmp.Or(a.Code, held), outcomes))
 	}
-	if len(t.Attempts) == 0 && t.Verdict != result.Skip { // it was held once
+	if len(t.Attempts) == 0 && t.Ran() { // it was held once
 		add(l.attempts, 1, string(held))
 	}
 	for _, f := range t.Failures {

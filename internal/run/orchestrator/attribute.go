@@ -21,6 +21,15 @@ const (
 	causeAgent     = "agent"
 	causeJudge     = "judge"
 	causeTransport = "transport"
+	// causeInconclusive takes the place of agent and judge where neither could be shown to vary.
+	causeInconclusive = "inconclusive"
+)
+
+// The agent varies at p <= level. Beside a judge that wavers it takes levelBeside: one flaky test in twenty would else
+// be called the agent's whose replies the judge does not read.
+const (
+	level       = 0.05
+	levelBeside = 0.001
 )
 
 // frozen are the trials of a test, whose transcripts are judged again, and what came of it.
@@ -91,19 +100,28 @@ func (n *unit) attribution() *result.Attribution {
 	if !differ && a.Retried == 0 && (graded == 0 || a.Lost+judgeErrors == 0) {
 		return nil
 	}
-	share := stats.Attribute(n.rejudged(a), a.Lost)
+	transcripts := n.rejudged(a)
+	share := stats.Attribute(transcripts, a.Lost)
 	if trials := graded + a.Lost; trials > 0 {
 		a.LostShare, a.LostInterval = new(float64(a.Lost)/float64(trials)), new(stats.Wilson(a.Lost, trials))
 	}
+	agent, wavering := false, slices.ContainsFunc(transcripts, func(t stats.Rejudged) bool {
+		return t.Passed > 0 && t.Passed < t.Verdicts
+	})
 	if share.Known {
 		a.Agent, a.Judge, a.AgentShare = &share.Agent, &share.Judge, &share.AgentShare
+		if differ {
+			a.PValue = new(stats.TranscriptsAlike(transcripts))
+			agent = *a.PValue <= level && (!wavering || *a.PValue <= levelBeside)
+		}
 	}
 	for _, cause := range []struct {
 		name   string
 		varies bool
 	}{
-		{causeAgent, differ && share.Agent > 0},
-		{causeJudge, differ && share.Judge > 0 || a.Undecided > 0},
+		{causeAgent, agent},
+		{causeJudge, differ && wavering || a.Undecided > 0},
+		{causeInconclusive, differ && share.Known && !agent && !wavering && a.Undecided == 0},
 		{causeTransport, a.Lost+a.Retried > 0},
 	} {
 		if cause.varies {
@@ -169,9 +187,14 @@ func varies(a *result.Attribution) string {
 		return "; what varies is unknown: " + a.Unknown
 	}
 	words := "; what varies: the " + strings.Join(a.Causes, " and the ")
+	words = strings.Replace(words, "the "+causeInconclusive, causeInconclusive, 1)
 	if a.AgentShare != nil {
-		words += fmt.Sprintf(" (agent %.0f %%, judge %.0f %% of the variance; %d transcripts judged %d times)",
+		words += fmt.Sprintf(" (agent %.0f%%, judge %.0f%% of the variance; %d transcripts judged %d times",
 			100**a.AgentShare, 100*(1-*a.AgentShare), len(a.Transcripts), 1+rejudgings)
+		if a.PValue != nil {
+			words += fmt.Sprintf("; exact test that verdicts do not depend on the transcript: p = %.2g", *a.PValue)
+		}
+		words += ")"
 	}
 	if a.Lost > 0 {
 		words += fmt.Sprintf("; %d of %d trials brought no transcript", a.Lost, a.Trials)

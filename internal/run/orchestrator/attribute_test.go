@@ -39,9 +39,10 @@ func TestAttribution(t *testing.T) {
 	}{
 		{"ppp fff ppp", "agent", 6, ""},
 		{"ppp fpp ppp", "judge", 6, ""},
-		{"ppp fff pfp fff", "agent judge", 8, ""},
-		{"ppp fff t", "agent transport", 4, ""},
-		{"ppe fff", "agent judge", 4, ""},
+		{"ppp fff pfp fff", "judge", 8, ""},
+		{"ppp fff ppp fff ppp fff ppp fff ppf", "agent judge", 18, ""},
+		{"ppp fff t", "inconclusive transport", 4, ""},
+		{"ppe fff", "judge", 4, ""},
 		{"p t p", "transport", 0, ""},
 		{"p e p", "judge", 0, ""},
 		{"p r p", "transport", 0, ""},
@@ -49,8 +50,8 @@ func TestAttribution(t *testing.T) {
 		{"p p p", "none", 0, ""},
 		{"t t", "transport", 0, ""},
 		{"p u p", "none", 0, ""},
-		{"ppp fff u", "agent", 4, ""},
-		{"ppp fff u t", "agent transport", 4, ""},
+		{"ppp fff u", "inconclusive", 4, ""},
+		{"ppp fff u t", "inconclusive transport", 4, ""},
 		{"f f", "none", 0, ""},
 	} {
 		t.Run(tc.trials, func(t *testing.T) {

@@ -12,18 +12,21 @@ import (
 )
 
 // aggregate returns the record of a test over its trials: the score by the strategy, and the stability. A trial that
-// could not be run makes the test an execution error, unless the strategy needs one pass only and has it. What the
+// could not be run makes the test an execution error, unless the strategy needs one pass only and has it. One that its
+// simulated user spoiled decides nothing: the test fails by the others, but does not pass by fewer than all. What the
 // record lists does not depend on the order in which the trials ended. The test is flaky when the outcomes of the
 // trials that could be graded differ. attributed says what varies, too.
 func aggregate(n *unit, now time.Time, attributed bool) *result.Test {
 	t := unheld(Task{Test: n.Test, Target: n.Target}, now)
 	t.StartedAt = time.Time{}
 	slices.SortFunc(n.trials, byTrial)
-	sum := &result.Trials{Count: len(n.trials), Strategy: string(n.strategy())}
-	broke, failed := 0, 0
+	sum := &result.Trials{Count: len(n.trials), Strategy: string(n.strategy()), Scores: []float64{}}
+	broke, failed, spoiled := 0, 0, 0
 	var gradedScores []float64
 	for _, trial := range n.trials {
-		sum.Scores = append(sum.Scores, trial.Score)
+		if !trial.UserInvalid() {
+			sum.Scores = append(sum.Scores, trial.Score)
+		}
 		if trial.GradedScore != nil {
 			gradedScores = append(gradedScores, *trial.GradedScore)
 		}
@@ -33,10 +36,13 @@ func aggregate(n *unit, now time.Time, attributed bool) *result.Test {
 		case result.Fail:
 			failed++
 		case result.Ungraded:
+		case result.Skip:
+			spoiled++
+			t.SkipReason = fmt.Sprintf("%d of %d trials: %s", spoiled, len(n.trials), trial.SkipReason)
 		default:
 			broke++
 		}
-		if trial.Verdict != result.Pass && trial.Verdict != result.Ungraded {
+		if trial.Verdict != result.Pass && trial.Verdict != result.Ungraded && !trial.UserInvalid() {
 			t.Failures = addCodes(t.Failures, trial.Failures)
 		}
 		t.Usage = t.Usage.Add(trial.Usage)
@@ -53,7 +59,7 @@ func aggregate(n *unit, now time.Time, attributed bool) *result.Test {
 	sum.Interval = stability.Interval
 	if n.strategy() != suite.PassAtK { // which stops at the first pass: such trials are no sample
 		sum.PassHatK, sum.PassAtK = stats.PassHatK(graded, sum.Passed), stats.PassAtK(graded, sum.Passed)
-		if broke == 0 || stability.Class == stats.Flaky { // a trial that is not known may have differed
+		if broke+spoiled == 0 || stability.Class == stats.Flaky { // a trial that is not known may have differed
 			sum.Class = result.Class(stability.Class)
 		}
 	}
@@ -64,7 +70,9 @@ func aggregate(n *unit, now time.Time, attributed bool) *result.Test {
 	if a := sum.Attribution; a != nil {
 		t.Judge, t.Cost = t.Judge.Add(a.Use), t.Cost.Add(a.Use.Cost)
 	}
-	t.Score = combine(n.strategy(), sum.Scores)
+	if len(sum.Scores) > 0 {
+		t.Score = combine(n.strategy(), sum.Scores)
+	}
 	if len(gradedScores) > 0 {
 		t.GradedScore = new(combine(n.strategy(), gradedScores))
 	}
@@ -81,6 +89,14 @@ func aggregate(n *unit, now time.Time, attributed bool) *result.Test {
 	}
 	if broke > 0 && (n.strategy() != suite.PassAtK || sum.Passed == 0) {
 		t.Score, t.GradedScore, t.Verdict, t.ExecutionStatus = 0, nil, result.Error, result.ExecutionError
+	}
+	switch {
+	case spoiled == 0:
+	case t.Verdict == result.Ungraded, t.Verdict == result.Pass && n.strategy() != suite.PassAtK,
+		spoiled == len(n.trials):
+		t.Score, t.GradedScore, t.Verdict, t.ExecutionStatus = 0, nil, result.Skip, result.OK
+	default: // the other trials decide
+		t.SkipReason = ""
 	}
 	if sum.Passed > 0 && failed > 0 {
 		t.Failures = append(t.Failures, result.Failure{

@@ -64,7 +64,7 @@ func costOf(t *result.Test) float64 {
 	switch {
 	case t.Trials != nil && t.Trials.Attribution != nil:
 		return t.Trials.Attribution.Use.Cost.USD
-	case t.Trials != nil || t.Verdict == result.Skip:
+	case t.Trials != nil || !t.Ran():
 		return 0
 	}
 	user := 0.0
@@ -86,7 +86,7 @@ func tokensOf(t *result.Test) int {
 	switch {
 	case t.Trials != nil && t.Trials.Attribution != nil:
 		return t.Trials.Attribution.Use.Usage.Total()
-	case t.Trials != nil || t.Verdict == result.Skip:
+	case t.Trials != nil || !t.Ran():
 		return 0
 	}
 	tokens := t.Usage.Total() + t.Judge.Usage.Total()

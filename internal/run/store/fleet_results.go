@@ -257,7 +257,7 @@ func codesCell(codes []result.Code) string {
 
 // count counts a result as result.Tally does.
 func (r *runRow) count(t *result.Test) {
-	if t.Trials == nil && t.Verdict != result.Skip {
+	if t.Trials == nil && t.Ran() {
 		r.Progress.Done++
 	}
 	if t.Trial > 0 {

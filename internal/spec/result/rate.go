@@ -6,8 +6,8 @@ import "github.com/rehearse-dev/rehearse/internal/base/stats"
 const MaxUnknown = 0.05
 
 // PassRate is the share of tests that passed, as far as it is known. A test is unknown when it ended in an error, was
-// skipped because of another test, or was not run. Tests that grade nothing or are in quarantine are not counted at
-// all.
+// skipped because of another test, or was not run. Tests that grade nothing, are in quarantine
+// or were spoiled by their simulated user are not counted at all.
 type PassRate struct {
 	// Rate is over the graded tests; nil when none was graded or more than MaxUnknown of the tests are unknown.
 	Rate *float64 `json:"pass_rate"`
@@ -25,7 +25,7 @@ func (r PassRate) Known() bool { return r.Bounds != nil && r.Bounds[0] == r.Boun
 func (t Totals) Graded() int { return t.Passed + t.Failed }
 
 // Unknown counts the tests whose outcome a rate would need and does not have.
-func (t Totals) Unknown() int { return t.Errors + t.Skipped + t.NotRun }
+func (t Totals) Unknown() int { return t.Errors + t.Skipped - t.UserInvalid + t.NotRun }
 
 // PassRate returns the pass rate; interval is that over the graded tests.
 func (t Totals) PassRate(interval [2]float64) PassRate {

@@ -223,7 +223,7 @@ type Test struct {
 	// earlier versions.
 	GradedScore *float64 `json:"graded_score"`
 	Verdict     Verdict  `json:"verdict"`
-	// SkipReason says why a skipped test was not run.
+	// SkipReason is why a skipped test was not run, or how its simulated user spoiled it.
 	SkipReason string `json:"skip_reason,omitempty"`
 	// Threshold is the score that Score and GradedScore must both reach for the verdict pass.
 	Threshold float64 `json:"threshold"`
@@ -274,10 +274,11 @@ type Trials struct {
 	Count int `json:"count"`
 	// Planned is how many the run set out to run; 0 in records of earlier versions. Early stopping and a cost limit
 	// leave Count below it.
-	Planned  int       `json:"planned,omitempty"`
-	Passed   int       `json:"passed"`
-	Strategy string    `json:"strategy"`
-	Scores   []float64 `json:"scores"`
+	Planned  int    `json:"planned,omitempty"`
+	Passed   int    `json:"passed"`
+	Strategy string `json:"strategy"`
+	// Scores are those of the trials that no simulated user spoiled.
+	Scores []float64 `json:"scores"`
 	// Interval is the 95 % Wilson interval of the pass rate. It, PassHatK and PassAtK are over the trials that could be
 	// graded.
 	Interval [2]float64 `json:"interval"`

@@ -23,6 +23,8 @@ type Totals struct {
 	Errors             int `json:"errors"`
 	// Ungraded counts tests that grade nothing. They are in no rate.
 	Ungraded int `json:"ungraded"`
+	// UserInvalid counts the tests among Skipped that their simulated users spoiled. They are in no rate.
+	UserInvalid int `json:"user_invalid"`
 	// Quarantined were run, and count neither as passed nor as failed.
 	Quarantined int `json:"quarantined,omitempty"`
 	// Tests counts the records: Completed + Skipped.

@@ -62,7 +62,7 @@ type tagTally struct {
 }
 
 func (y *Tally) add(t *Test) {
-	if t.Trials == nil && t.Verdict != Skip {
+	if t.Trials == nil && t.Ran() {
 		y.totals.Conversations++
 		y.totals.Turns += len(t.Turns)
 		y.totals.Usage = y.totals.Usage.Add(t.Usage)
@@ -80,8 +80,19 @@ func (y *Tally) add(t *Test) {
 		return
 	}
 	y.totals.Tests++
+	if t.User != nil {
+		if y.totals.User == nil { // the trials are in another tally
+			y.totals.User = &UserTotals{}
+		}
+		of := *y.totals.User
+		of.Tests++
+		y.totals.User = &of
+	}
 	if t.Verdict == Skip {
 		y.totals.Skipped++ // its failures are those of another test
+		if t.UserInvalid() {
+			y.totals.UserInvalid++
+		}
 		return
 	}
 	y.totals.Completed++
@@ -137,7 +148,7 @@ func (y *Tally) graded(t *Test) {
 func (y *Tally) trial(t *Test) {
 	switch n := t.Trials; {
 	case n == nil || n.Early() || t.Verdict == Ungraded:
-	case t.Verdict == Error:
+	case t.Verdict == Error, len(n.PassHatK) > 0 && len(n.PassHatK) < n.Count:
 		y.unrepeated++
 	default:
 		y.repeated = append(y.repeated, stats.Repeated{N: n.Count, Passed: n.Passed})

@@ -29,6 +29,13 @@ func (e UserEnd) MarshalJSON() ([]byte, error) {
 	return json.Marshal(string(e))
 }
 
+// UserInvalid reports whether the simulated user spoiled the test. The test was run and paid for, and counts in no
+// rate.
+func (t *Test) UserInvalid() bool { return t.Verdict == Skip && t.User != nil }
+
+// Ran reports whether the test was run: all but a test that was skipped because of another one.
+func (t *Test) Ran() bool { return t.Verdict != Skip || t.UserInvalid() }
+
 // UserFault is something that a simulated user must not do.
 type UserFault struct {
 	Code string `json:"code"`
@@ -99,6 +106,8 @@ type UserTotals struct {
 	Cost  chat.Cost  `json:"cost_usd"`
 	// Faults counts them by their codes.
 	Faults map[string]int `json:"faults"`
+	// Tests counts the tests with a simulated user.
+	Tests int `json:"tests"`
 	// Conversations counts them, Ends how they ended; one that broke off is in none of these.
 	Conversations int             `json:"talks"`
 	Ends          map[UserEnd]int `json:"ends,omitempty"`
@@ -108,6 +117,17 @@ type UserTotals struct {
 	GoalsStated int `json:"goals_stated"`
 	Facts       int `json:"facts"`
 	FactsGiven  int `json:"facts_given"`
+}
+
+// MaxUserInvalid is the share of tests spoiled by their simulated users above which a run ends with an error.
+const MaxUserInvalid = 0.1
+
+// UserInvalidShare returns the share of the tests with a simulated user that it spoiled; 0 without such tests.
+func (t Totals) UserInvalidShare() float64 {
+	if t.UserInvalid == 0 || t.User == nil {
+		return 0
+	}
+	return float64(t.UserInvalid) / float64(max(t.UserInvalid, t.User.Tests))
 }
 
 // Spent returns what the users have cost; nothing without users.
