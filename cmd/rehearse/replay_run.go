@@ -102,7 +102,7 @@ be run, or every pair was lost; 4 the gate cannot say: too few sessions; 5 it ca
 			if f.server.url != "" {
 				return outcome(f.onServer(c.Context(), env, c.Flags()))
 			}
-			f.Command = commandline.Of("replay", c.Flags(), []string{"run"}, notKept...)
+			f.Command = append([]string{"replay"}, commandline.Of("run", c.Flags(), nil, notKept...)...)
 			return outcome(f.run(c.Context(), env))
 		},
 	}

@@ -229,12 +229,11 @@ func (f *runFlags) show(env *Env, held *evaluation.Completed, r *report.Report) 
 	return nil
 }
 
-// goOn returns the command that goes on with a run that did not come to its end. A run that graded another one again is
-// begun anew: judges are not asked twice for the same verdict.
+// goOn returns the command that continues a stopped run.
 func goOn(run result.Run, dir string) string {
-	if isGrade(run) {
+	if command := run.Continued(); command != nil {
 		words := []string{"rehearse"}
-		for _, word := range run.Command {
+		for _, word := range command {
 			words = append(words, shell.Quote(word))
 		}
 		return strings.Join(words, " ")

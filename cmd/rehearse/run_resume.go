@@ -38,6 +38,9 @@ func (f *runFlags) restore(c *cobra.Command, env *Env, args []string) (*runFlags
 		return nil, nil, usage("run %s graded a file of answers and cannot be resumed: grade it again with `%s`",
 			run.ID, goOn(run, dir))
 	}
+	if isReplay(run) {
+		return nil, nil, usage("run %s is a replay: continue it with `%s`", run.ID, goOn(run, dir))
+	}
 	if len(run.Command) == 0 {
 		return nil, nil, usage("cannot resume %s: its run.json does not say what was run", dir)
 	}

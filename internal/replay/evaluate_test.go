@@ -424,7 +424,7 @@ func TestWithoutBaseline(t *testing.T) {
 // slow is an agent that takes its time, on a clock of the test's.
 type slow struct {
 	replay.Agent
-	clock *time.Time
+	clock *atomic.Int64 // nanoseconds
 	takes time.Duration
 }
 
@@ -439,7 +439,7 @@ type slowTalk struct {
 }
 
 func (c *slowTalk) Send(ctx context.Context, text string) (replay.Answer, error) {
-	*c.agent.clock = c.agent.clock.Add(c.agent.takes)
+	c.agent.clock.Add(int64(c.agent.takes))
 	return c.Conversation.Send(ctx, text)
 }
 
@@ -457,8 +457,8 @@ func TestLatency(t *testing.T) {
 		{100 * time.Millisecond, 205 * time.Millisecond, "worse"},
 	} {
 		e := evaluation(logOf(t, 60), nil, 1)
-		clock := time.Unix(0, 0)
-		e.Replayer.Now = func() time.Time { return clock }
+		var clock atomic.Int64
+		e.Replayer.Now = func() time.Time { return time.Unix(0, clock.Load()) }
 		same := e.Replayer.Baseline
 		e.Replayer.Baseline, e.Replayer.Candidate = &slow{same, &clock, tc.baseline}, &slow{same, &clock, tc.candidate}
 		report, err := e.Evaluate(t.Context())

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/rehearse-dev/rehearse/internal/base/source"
 	"github.com/rehearse-dev/rehearse/internal/base/text"
@@ -49,8 +50,12 @@ func FinishedRun(dir string) (result.Run, error) {
 			"run %s did not come to its end (%s): grade the run again that it was made of: rehearse grade %s", run.ID,
 			run.ExitReason, run.RegradedFrom)
 	case run.Stopped():
-		return run, source.Invalid("run %s did not come to its end (%s): finish it first: rehearse run --resume %s",
-			run.ID, run.ExitReason, dir)
+		command := "run --resume " + dir
+		if words := run.Continued(); words != nil {
+			command = strings.Join(words, " ")
+		}
+		return run, source.Invalid("run %s did not come to its end (%s): finish it first: rehearse %s", run.ID,
+			run.ExitReason, command)
 	case len(run.Command) > 0 && !slices.Contains([]string{"run", "grade", "replay"}, run.Command[0]):
 		return run, source.Invalid(
 			"run %s was made by `rehearse %s`: only runs of suites and replays can be graded again", run.ID,

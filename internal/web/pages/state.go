@@ -37,12 +37,11 @@ func verdictOf(run result.Run) result.Verdict {
 	return ""
 }
 
-// isRunning is the command that goes on with a run that was interrupted; empty for a run that was graded again, which
-// has its own.
+// isRunning is the command that continues a run that was interrupted.
 func isRunning(run result.Run, dir string) string {
-	if run.RegradedFrom != "" {
+	if command := run.Continued(); command != nil {
 		words := []string{"rehearse"}
-		for _, word := range run.Command {
+		for _, word := range command {
 			words = append(words, quoted(word))
 		}
 		return strings.Join(words, " ")
