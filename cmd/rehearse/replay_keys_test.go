@@ -16,7 +16,7 @@ import (
 func TestReplayKeys(t *testing.T) {
 	own := []string{
 		"store", "config", "workers", "out", "format", "per_session", "quiet", "ci", "evaluation_run_id", "help",
-		"server", "token_env", "detach",
+		"server", "token_env", "detach", "log", "query",
 	}
 	var flags, keys []string
 	newReplayRun(&Env{}).Flags().VisitAll(func(f *pflag.Flag) {

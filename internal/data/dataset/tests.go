@@ -157,7 +157,11 @@ func (r *testReader) test(item *Record) *Test {
 func (r *testReader) rebuild(item *Record, t *Test, meta *itemMetadata, keys *historyKeys) {
 	history, err := keys.parse()
 	if err != nil {
-		r.report(item, "history", `write [{"role": "user", "content": "…"}, …]`, "%v", err)
+		at := "input.history"
+		if len(meta.Rows) > 0 {
+			at = "metadata.history"
+		}
+		r.report(item, at, `write [{"role": "user", "content": "…"}, …]`, "%v", err)
 	}
 	history.Query, history.FieldIDs = t.Query, t.Site.FieldIDs()
 	const interest = "interest_signals_state"

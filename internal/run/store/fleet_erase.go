@@ -97,7 +97,7 @@ func (f *Fleet) Stamps(ctx context.Context) (map[string]string, error) {
 
 // eraseWords leaves of the result of a replayed session what was counted.
 func eraseWords(t *result.Test) {
-	t.Output = []chat.Message{}
+	t.Output, t.Cluster = []chat.Message{}, "" // the cluster names who it was
 	for i := range t.Turns {
 		t.Turns[i].Input = chat.Content{Text: replay.Erased}
 		if t.Turns[i].Output != "" {

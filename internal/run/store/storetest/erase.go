@@ -159,7 +159,7 @@ func itemsErased(t *testing.T, d *store.Datasets) {
 func resultErased(t *testing.T, f Fleets) {
 	replayed := func(session string) *result.Test {
 		r := tested(session, 0, result.Error)
-		r.SessionID, r.Output = session, []chat.Message{}
+		r.SessionID, r.Output, r.Cluster = session, []chat.Message{}, secret
 		r.Turns = []result.Turn{{
 			Index: 1, Input: chat.Content{Text: "a " + secret}, Output: "your " + secret + strings.Repeat(".", 4_000),
 			Node: "ANSWER", State: json.RawMessage(`"` + secret + `"`), ToolCalls: []chat.ToolCall{{Name: secret}},
