@@ -42,8 +42,8 @@ func (g *Graph[S]) claimed(ctx context.Context, thread string, f func(ctx contex
 		defer cancel()
 		err := try(ctx, g.log, "thread", "release", func() error { return g.saver.ReleaseTurn(ctx, thread, by) })
 		if err != nil {
-			g.log.Warn("a claim was not released and lasts until its end", "graph", g.name, "thread", thread,
-				"error", err)
+			// Neither the name of the thread nor the saver's error, which may have it: it may open a conversation.
+			g.log.Warn("a claim was not released and lasts until its end", "graph", g.name)
 		}
 	}()
 	return f(within)
@@ -77,7 +77,7 @@ func (g *Graph[S]) renew(ctx context.Context, thread, by string) error {
 		}
 		began := time.Now()
 		within, cancel := context.WithTimeout(ctx, claimLasts/3)
-		err := try(within, g.log, "claim", thread, func() error {
+		err := try(within, g.log, "thread", "claim", func() error {
 			_, err := g.saver.ClaimTurn(within, thread, by, claimLasts)
 			return err
 		})

@@ -13,9 +13,10 @@ func newE2ERebuild(env *Env) *cobra.Command {
 		Short: "Turn message histories into states",
 		Long: `Turn message histories into the states that the conversations would have come to: messages, turn number, what the last answer asked for,
 and what the qualification has collected. Each line of FILE (also .gz, or of standard input) is a JSON object
-{"name", "input": {"history": [{"role", "content", "message_index"?}], "query", "field_ids"}}, or an item of a dataset, {"id", "input": {"query"},
-"metadata": {"history", "query_in_history"?}}; each line that is written has its name, its state and warnings of what the history does not tell for sure, in the same
-order. Without field_ids nothing is collected: they are the fields of a site, in their order.
+{"name", "input": {"history": [{"role", "content", "message_index"?}], "query", "field_ids"}}, or an item of a dataset,
+{"id", "input": {"query"}, "metadata": {"history", "query_in_history"?}}. Each output line has the name, the state and
+warnings about ambiguous histories, in the order of the input. field_ids are the fields of a site, in their order;
+without them nothing is collected.
 
 A history that cannot be read has an error instead of a state.
 

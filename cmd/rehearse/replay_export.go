@@ -21,7 +21,8 @@ func newReplayExport(env *Env) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "export",
 		Short: "Write logged events, or regressed sessions as tests",
-		Long: `Write the events of a store as JSON Lines, ordered by session and time. The last day of --end-date is included.
+		Long: `Write the events of a store as JSON Lines, ordered by session and time. The last day of --end-date is
+included.
 
 With --regressed, write the sessions in which a replay's candidate did worse than its baseline as a suite: a test for
 each session, with the logged messages, the replay's assertions and, for each turn, similar words as in the log.`,
