@@ -219,7 +219,7 @@ func (a *AssertionReport) decide(g *Gate) {
 	outcome, begin := NotPassed, "Not passed: "
 	switch {
 	case a.Candidate.Failed > 0:
-	case a.Candidate.Errors > 0 && g.Outcome == Passed:
+	case a.Candidate.Errors > 0 && (g.Outcome == Passed || g.Outcome == Underpowered):
 		outcome, begin = Underpowered, "Cannot say: "
 	default:
 		return

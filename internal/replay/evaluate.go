@@ -41,6 +41,9 @@ type Evaluation struct {
 	// Logged reports whether Store has got a session in an earlier part of the run; nil means that it has all that Runs
 	// has.
 	Logged func(session string) bool
+	// Planned is called with the number of sessions before the first is begun, which takes a pass over the log; nil is
+	// allowed.
+	Planned func(sessions int) error
 	// Known is told how many sessions there are, once all of them are begun; nil is allowed.
 	Known func(sessions int)
 	// Progress is told now and then how many sessions are done, from one goroutine at a time; nil is allowed.
@@ -159,6 +162,20 @@ func (e *Evaluation) send(ctx context.Context, table *LogToFigures, faults *Faul
 	chosen, err := e.sample(ctx)
 	if err != nil {
 		return err
+	}
+	if e.Planned != nil {
+		planned := len(chosen)
+		if chosen == nil {
+			for _, err := range e.chosen(ctx, &LogToFigures{}, &Faults{}) {
+				if err != nil {
+					return err
+				}
+				planned++
+			}
+		}
+		if err := e.Planned(planned); err != nil {
+			return err
+		}
 	}
 	if e.Replayer.Mode == Simulated && e.Replayer.User != nil {
 		if e.Head.Fidelity, err = e.fidelity(ctx, chosen); err != nil {

@@ -116,6 +116,17 @@ func (f *folders) open(ctx context.Context, v *folder) (err error) {
 	return nil
 }
 
+// plan records how many sessions the run set out to replay, so that one that dies does not look finished.
+func (f *folders) plan(sessions int) error {
+	for _, v := range f.variants {
+		v.record.Count(&result.Tallies{}, map[string]int{v.record.Targets[0]: sessions})
+		if err := runlog.WriteRun(v.dir, v.record); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // has reports whether the folders have the records of a session.
 func (f *folders) has(session string) bool {
 	for _, v := range f.variants {
@@ -176,7 +187,7 @@ func (f *folders) definition(h *replay.PairResult) (string, error) {
 }
 
 // end records how the replay ended in each folder: the candidate's has the exit code of the replay, the baseline's that
-// of its conversations. sessions is how many there were, 0 where that is not known.
+// of its conversations. sessions is how many the run set out to replay, 0 where that is not known.
 func (f *folders) end(sessions, code int, reason, message string) error {
 	var errs error
 	for _, v := range f.variants {

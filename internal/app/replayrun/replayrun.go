@@ -73,7 +73,7 @@ type Run struct {
 	checks    writtenChecks
 	checksSum string
 	guard     runner.Guard
-	// sessions is how many there are, once that is known.
+	// sessions is how many the run set out to replay, once that is known.
 	sessions int
 	began    time.Time
 }
@@ -290,7 +290,10 @@ func (r *Run) Run(ctx context.Context) (_ *replay.Report, err error) {
 	}
 	defer func() { err = errors.Join(err, f.close()) }()
 	r.evaluation.Store, r.evaluation.Logged = f.store, f.has
-	r.evaluation.Known = func(sessions int) { r.sessions = sessions }
+	r.evaluation.Planned = func(sessions int) error {
+		r.sessions = sessions
+		return f.plan(sessions)
+	}
 	report, err := r.finish(ctx)
 	code, reason := result.ExitNotRun, result.ReasonAborted
 	switch {

@@ -2,6 +2,7 @@ package replayrun_test
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"net/http"
 	"net/http/httptest"
@@ -76,6 +77,48 @@ func TestNoReportOfAnotherRun(t *testing.T) {
 	run, err := runlog.ReadRun(c.Out)
 	if err != nil || run.Code() != result.ExitNotRun || run.Totals.Errors != 5 || run.Totals.Planned != 5 {
 		t.Errorf("the record of the run: %+v, %v", run.Totals, err)
+	}
+}
+
+// TestInterruptedReplayIsNotWhole checks that the record of an interrupted replay counts the sessions that were not
+// replayed, so that no rate of those that were looks like the run's.
+func TestInterruptedReplayIsNotWhole(t *testing.T) {
+	root, err := filepath.Abs("../../../examples/replay")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	path := filepath.Join(dir, "rehearse.yaml")
+	if err := os.WriteFile(path, []byte("targets: {}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	store := "sqlite:" + filepath.Join(dir, "star.db")
+	loadExample(t, store, root)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	r, err := replayrun.Open(t.Context(), replayrun.Config{
+		Setup: setupOf(t, path), Store: store, Flows: filepath.Join(root, "flows"),
+		Prompts: filepath.Join(root, "prompts"), Out: filepath.Join(dir, "out"),
+		Progress: func(int) { cancel() },
+		Spec: replay.Spec{
+			Candidate: "variant:hotel_book_baseline", BaselineID: "hotel_book_baseline", FlowID: "hotel_book",
+			FirstDay: "2020-05-17", LastDay: "2020-05-26", MinTurns: 1, Mode: replay.Recorded,
+			Gate: replay.GatePaired, Rules: replay.DefaultRules(), Side: replay.After, Workers: 1,
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = r.Close() }()
+	if _, err := r.Run(ctx); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v, want the end of the context", err)
+	}
+	for _, folder := range []string{"", replayrun.BaselineDir} {
+		run, err := runlog.ReadRun(filepath.Join(dir, "out", folder))
+		if err != nil || run.Code() != result.ExitInterrupted || run.Totals.NotRun == 0 || run.Totals.Tests == 0 ||
+			run.Rate != nil {
+			t.Errorf("%q: code %d, %+v, rate %v, %v", folder, run.Code(), run.Totals, run.Rate, err)
+		}
 	}
 }
 
